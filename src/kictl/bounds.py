@@ -1,0 +1,43 @@
+"""Bounds of a definition: their digest, their geometric means, and the SOL score they imply."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from kictl import canonical
+from kictl.model import Bounds, CaseBounds, Json
+
+
+def of_workloads(workloads: Iterable[Json], *, is_dummy: bool = False) -> Bounds:
+    """The bounds of the source's workloads; their digest is over the list of (axes, baseline_latency_ms, sol_ms)."""
+    cases = tuple(
+        CaseBounds(dict(w["axes"]), w.get("baseline_latency_ms"), w.get("sol_ms")) for w in workloads
+    )
+    listed = [{"axes": c.axes, "baseline_latency_ms": c.baseline_ms, "sol_ms": c.sol_ms} for c in cases]
+    return Bounds(canonical.digest(listed), cases, is_dummy)
+
+
+def geometric_mean(values: Sequence[float | None]) -> float | None:
+    """The geometric mean; None where there is no value, or one is missing or not above zero."""
+    known = [value for value in values if value is not None and value > 0]
+    if not known or len(known) < len(values):
+        return None
+    return math.exp(math.fsum(map(math.log, known)) / len(known))
+
+
+def sol_bound_ms(bounds: Bounds) -> float | None:
+    """The speed-of-light bound of the whole suite in ms; None where the source marks its bounds as dummies."""
+    return None if bounds.is_dummy else geometric_mean([case.sol_ms for case in bounds.cases])
+
+
+def scoring_baseline_ms(bounds: Bounds) -> float | None:
+    """The scoring baseline of the whole suite in ms."""
+    return geometric_mean([case.baseline_ms for case in bounds.cases])
+
+
+def case_score(latency_ms: float, baseline_ms: float, sol_ms: float) -> float:
+    """The SOL score of one case: 0.5 at the baseline, 1 at the bound; 1 or 0 where the bound is not below the baseline."""
+    if baseline_ms <= sol_ms:
+        return 1.0 if latency_ms <= sol_ms else 0.0
+    return 1 / (1 + (latency_ms - sol_ms) / (baseline_ms - sol_ms))

@@ -1,0 +1,81 @@
+"""What an import came to, added up from what it committed: resumed or not, the sum is the same."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+from kictl.canonical import Digest
+from kictl.catalogue.store import Catalogue
+from kictl.sources.recording import snapshot_digest
+
+RUNS = ("new", "unchanged", "changed", "restored")
+CHANGES = ("retracted", "unlisted", "relisted")
+SHOWN = 5
+
+
+def import_report(catalogue: Catalogue, import_id: int) -> dict[str, Any]:
+    """The report of an import, as `import --json` prints it.
+
+    `received` is the number of distinct rows read: the sum of all `runs`, all `skipped`, and the quarantined rows that
+    came in a listing of submissions. `expected` is the sum of what the listings claimed.
+    """
+    db = catalogue.db
+    source, origin = db.execute("SELECT source, origin FROM import WHERE id = ?", (import_id,)).fetchone()
+    readings = db.execute(
+        "SELECT definition_external_id, expected, announced, received, complete, counts FROM reading"
+        " WHERE import_id = ?",
+        (import_id,),
+    ).fetchall()
+    counts: Counter[str] = Counter()
+    for reading in readings:
+        counts.update(json.loads(reading[5]))
+    bodies = db.execute("SELECT name, digest FROM body WHERE import_id = ?", (import_id,))
+    return {
+        "import": import_id,
+        "source": source,
+        "origin": origin,
+        "kernels": len(readings),
+        "expected": sum(reading[1] or 0 for reading in readings),
+        "received": sum(reading[3] for reading in readings),
+        "runs": {name: counts[name] for name in RUNS},
+        **{name: counts[name] for name in CHANGES},
+        "skipped": {
+            name.removeprefix("skipped:"): count
+            for name, count in sorted(counts.items())
+            if name.startswith("skipped:")
+        },
+        "quarantined": _quarantined(catalogue, import_id),
+        "drift": [
+            {"what": row[0], "count": row[1], "example": row[2]}
+            for row in db.execute("SELECT what, count, example FROM drift WHERE import_id = ?", (import_id,))
+        ],
+        "warnings": _warnings(readings),
+        "snapshot_digest": snapshot_digest((name, Digest.from_raw(raw)) for name, raw in bodies),
+        "catalog_digest": catalogue.digest(),
+    }
+
+
+def _quarantined(catalogue: Catalogue, import_id: int) -> list[dict[str, Any]]:
+    rows = catalogue.db.execute(
+        "SELECT place, external_id, pointer, reason FROM quarantine WHERE import_id = ? ORDER BY id", (import_id,)
+    )
+    return [{"where": r[0], "submission": r[1], "pointer": r[2], "reason": r[3]} for r in rows]
+
+
+def _warnings(readings: list[tuple[Any, ...]]) -> list[str]:
+    """Listings that gave fewer rows than were claimed, or that could not be read to their end without a gap."""
+    short = [f"kernel {r[0]}: {r[3]} of {max(r[1] or 0, r[2] or 0)}" for r in readings if r[3] < max(r[1] or 0, r[2] or 0)]
+    gaps = [f"kernel {r[0]}" for r in readings if not r[4]]
+    return [
+        *_warning(short, "fewer submissions received than the source claims"),
+        *_warning(gaps, "listing not known to be read to its end; absent rows are not marked unlisted"),
+    ]
+
+
+def _warning(items: list[str], what: str) -> list[str]:
+    if not items:
+        return []
+    more = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
+    return [f"{what}: {', '.join(items[:SHOWN])}{more}"]

@@ -1,0 +1,187 @@
+"""The catalogue file: opening, migrating, transactions, manifests by digest."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+
+from kictl import canonical
+from kictl.canonical import Digest
+from kictl.catalogue.bodies import Codec
+from kictl.catalogue.migrations import STEPS
+from kictl.errors import CatalogueError
+from kictl.model import Manifest
+
+APPLICATION_ID = 0x6B696374  # "kict"
+BUSY_MS = 30_000
+
+
+class Catalogue:
+    """One catalogue file. Errors of SQLite leave it as CatalogueError; use it as a context manager."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self.db = connection
+
+    @classmethod
+    def create(cls, path: Path) -> Catalogue:
+        """Opens the catalogue for writing; makes it, and its folder, where it does not exist."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CatalogueError(f"cannot make {path.parent}: {error.strerror}") from error
+        catalogue = cls(path, _connect(path, "rwc"))
+        with _closed_on_error(catalogue), wrapped(path):
+            catalogue.db.execute("PRAGMA journal_mode = WAL")
+            catalogue.db.execute("PRAGMA synchronous = NORMAL")
+            catalogue._migrate()
+        return catalogue
+
+    @classmethod
+    def open(cls, path: Path) -> Catalogue:
+        """Opens an existing catalogue; what it holds is not changed, but for a migration of an older one."""
+        if not path.is_file():
+            raise CatalogueError(f"no catalogue at {path}", code="no_catalogue", hint="run 'kictl import' first")
+        catalogue = cls(path, _connect(path, "rw"))
+        with _closed_on_error(catalogue), wrapped(path):
+            catalogue._check_version()
+            if catalogue._version() < len(STEPS):
+                catalogue._migrate()
+            catalogue.db.execute("PRAGMA query_only = ON")
+        return catalogue
+
+    def __enter__(self) -> Catalogue:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        with wrapped(self.path):
+            self.db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing; another writer is waited for."""
+        with wrapped(self.path):
+            self.db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.db
+            except BaseException:
+                # After a full disk SQLite has rolled back by itself.
+                if self.db.in_transaction:
+                    self.db.execute("ROLLBACK")
+                raise
+            self.db.execute("COMMIT")
+
+    @cached_property
+    def codec(self) -> Codec:
+        row = self.db.execute("SELECT content FROM dictionary ORDER BY id DESC LIMIT 1").fetchone()
+        return Codec(row[0])
+
+    def manifest(self, manifest_id: int) -> Manifest:
+        digest, body = self.db.execute("SELECT digest, body FROM manifest WHERE id = ?", (manifest_id,)).fetchone()
+        return Manifest(Digest.from_raw(digest), self.codec.unpack(body))
+
+    def find(self, digest: Digest) -> Manifest | None:
+        """The manifest of a digest, if the catalogue has it."""
+        row = self.db.execute("SELECT id FROM manifest WHERE digest = ?", (digest.raw,)).fetchone()
+        return None if row is None else self.manifest(row[0])
+
+    def manifests(self) -> Iterator[Manifest]:
+        """Every manifest, by digest."""
+        with wrapped(self.path):
+            for digest, body in self.db.execute("SELECT digest, body FROM manifest ORDER BY digest"):
+                yield Manifest(Digest.from_raw(digest), self.codec.unpack(body))
+
+    def digest(self) -> Digest:
+        """The catalogue's digest: over the JCS bytes of the sorted list of all manifest digests."""
+        state = sha256(b"[")
+        separator = b'"'
+        for (digest,) in self.db.execute("SELECT digest FROM manifest ORDER BY digest"):
+            state.update(separator + b"sha256:" + digest.hex().encode() + b'"')
+            separator = b',"'
+        state.update(b"]")
+        return Digest.from_raw(state.digest())
+
+    def _version(self) -> int:
+        return int(self.db.execute("PRAGMA user_version").fetchone()[0])
+
+    def _check_version(self) -> None:
+        if self.db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+            raise CatalogueError(f"{self.path} is not a kictl catalogue", code="not_a_catalogue")
+        if self._version() > len(STEPS):
+            raise CatalogueError(
+                f"{self.path} was written by a newer kictl (schema {self._version()}, this one knows {len(STEPS)})",
+                code="newer_catalogue",
+                hint="update kictl",
+            )
+
+    def _migrate(self) -> None:
+        with self.transaction() as db:
+            if self._is_empty():
+                db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            self._check_version()
+            for number in range(self._version(), len(STEPS)):
+                for statement in _statements(STEPS[number]):
+                    db.execute(statement)
+                if number == 0:
+                    from kictl.catalogue.dictionary import content
+
+                    db.execute("INSERT INTO dictionary (content) VALUES (?)", (content(),))
+                db.execute(f"PRAGMA user_version = {number + 1}")
+
+    def _is_empty(self) -> bool:
+        return self.db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    with wrapped(path):
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=BUSY_MS / 1000
+        )
+        connection.execute("PRAGMA foreign_keys = ON")
+        return connection
+
+
+def _statements(script: str) -> Iterator[str]:
+    """One statement at a time: sqlite3's executescript would commit before it starts."""
+    pending = ""
+    for part in script.split(";"):
+        pending += part + ";"
+        if sqlite3.complete_statement(pending):
+            if pending.strip() != ";":
+                yield pending
+            pending = ""
+
+
+@contextmanager
+def _closed_on_error(catalogue: Catalogue) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        catalogue.db.close()
+        raise
+
+
+@contextmanager
+def wrapped(path: Path) -> Iterator[None]:
+    """SQLite's errors as CatalogueError, with the file's name."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        message = str(error)
+        if "full" in message:
+            raise CatalogueError(f"no space left for {path}", code="disk_full") from error
+        if "locked" in message or "busy" in message:
+            raise CatalogueError(f"{path} is in use by another process", code="locked") from error
+        raise CatalogueError(f"{path}: {message}") from error
+
+
+def encoded(value: object) -> str:
+    """A JSON text column."""
+    return canonical.to_json(value).decode()

@@ -1,0 +1,35 @@
+"""How a leaderboard source gets its bodies: one interface for the network, a snapshot and a plain folder."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from kictl.model import Body
+
+T = TypeVar("T")
+
+
+class Fetcher(ABC):
+    """GETs below one base. Safe to call from several threads."""
+
+    origin: str
+    """A base URL or a folder, for people."""
+
+    @abstractmethod
+    def fetch(self, path: str, params: Mapping[str, str], decode: Callable[[bytes], T]) -> tuple[Body, T]:
+        """The body at `path` (no leading slash) and what `decode` makes of it.
+
+        `decode` raises InputError for a body that is broken; a fetcher that can ask again does so.
+        Raises SourceError (network) or InputError (local files).
+        """
+
+    def close(self) -> None:
+        """Release connections and files."""
+
+    def __enter__(self) -> Fetcher:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,82 @@
+"""What a source of results is to the rest of kictl."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kictl.model import Definition, Quarantined, Submission
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionRef:
+    """A definition as the source's list names it; `announced` is the number of submissions the list claims."""
+
+    external_id: str
+    name: str
+    gpus: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    announced: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """An upstream member or value that kictl does not know: what it is, how often it was seen, one example."""
+
+    what: str
+    count: int
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The definitions a source lists, with the rows of the list that could not be read."""
+
+    definitions: tuple[DefinitionRef, ...]
+    quarantined: tuple[Quarantined, ...] = ()
+    drift: tuple[Drift, ...] = ()
+    bodies: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """All that one definition's part of a source said at one time, normalised.
+
+    `expected` is the largest number of rows that the source claimed, `received` the distinct rows read.
+    `complete` says that the listing was read to its end without a gap: only then does the absence of a row mean that
+    it is unlisted. `bodies` maps the name of each body read to the digest of its bytes. `definition` is None where the
+    detail itself was quarantined.
+    """
+
+    ref: DefinitionRef
+    definition: Definition | None
+    submissions: tuple[Submission, ...] = ()
+    quarantined: tuple[Quarantined, ...] = ()
+    expected: int | None = None
+    received: int = 0
+    complete: bool = False
+    bodies: Mapping[str, str] = field(default_factory=dict)
+    drift: tuple[Drift, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class Source(ABC):
+    """One origin of results. Implementations raise SourceError, or InputError for local files; nothing else."""
+
+    name: str
+    """Slug of the source, as in a run's sourceNative.source."""
+    origin: str
+    """Where it is read from: a base URL or a folder."""
+
+    @abstractmethod
+    def listing(self) -> Listing:
+        """Every definition that the source lists, in its own order."""
+
+    @abstractmethod
+    def read(self, ref: DefinitionRef) -> Reading:
+        """Everything about one definition."""
+
+    def read_all(self, refs: Iterable[DefinitionRef]) -> Iterator[Reading]:
+        """Readings in the order of `refs`; a source that gains from overlap overrides this."""
+        return (self.read(ref) for ref in refs)

@@ -1,0 +1,95 @@
+"""Units, times and names: the one place where the source's spellings become the manifests'."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+NS_PER_MS = 1_000_000
+
+_NOT_KEBAB = re.compile(r"[^a-z0-9]+")
+_NOT_TOKEN = re.compile(r"[^a-z0-9_]")
+
+_DTYPES = {
+    "bfloat16": "bf16",
+    "float16": "fp16",
+    "half": "fp16",
+    "float32": "fp32",
+    "float": "fp32",
+    "float64": "fp64",
+    "double": "fp64",
+    "float8_e4m3fn": "fp8_e4m3",
+    "float8_e4m3": "fp8_e4m3",
+    "float8_e5m2": "fp8_e5m2",
+    "float4_e2m1": "fp4_e2m1",
+}
+
+_ARCHITECTURES = {"B200": "sm_100", "GB200": "sm_100", "H200": "sm_90", "H100": "sm_90", "A100": "sm_80"}
+
+
+def ms_to_ns(ms: float) -> int:
+    """Milliseconds to whole nanoseconds, halves rounded up: floor(ms × 1e6 + 0.5)."""
+    return math.floor(ms * NS_PER_MS + 0.5)
+
+
+def kebab(text: str) -> str:
+    """Lowercase words joined by `-`, at most 100 characters; empty where the text has no ASCII letter or digit."""
+    return _NOT_KEBAB.sub("-", text.lower()).strip("-")[:100]
+
+
+def token(text: str) -> str:
+    """A name for inputs, outputs and libraries: lowercase, other characters as `_`, starting with a letter."""
+    name = _NOT_TOKEN.sub("_", text.lower())
+    return name if name[:1].isalpha() else f"x_{name}"
+
+
+def dtype(text: str) -> str:
+    """The manifests' name of a data type."""
+    return _DTYPES.get(text) or _NOT_TOKEN.sub("_", text.lower())
+
+
+def title(text: str) -> str:
+    """A title, cut to the 200 characters that metadata allows."""
+    return text[:200]
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """A GPU as the source names it (without an `NVIDIA_` prefix) and as the environment manifest does."""
+
+    name: str
+    vendor: str
+    product: str
+    architecture: str
+
+    @property
+    def known(self) -> bool:
+        return self.architecture != "unknown"
+
+
+def gpu(text: str) -> Gpu:
+    """The GPU of a source's name for it; of one not in the table, the architecture stays "unknown"."""
+    name = re.sub(r"^NVIDIA[_ ]", "", text, flags=re.IGNORECASE)
+    architecture = _ARCHITECTURES.get(name)
+    if architecture is None:
+        return Gpu(text, "nvidia", text.replace("_", " "), "unknown")
+    return Gpu(name, "nvidia", f"NVIDIA {name}", architecture)
+
+
+def instant(text: str) -> str:
+    """A source's timestamp as `YYYY-MM-DDTHH:MM:SS.mmmZ`: UTC where no zone is given, truncated to milliseconds.
+
+    Raises ValueError for anything that is not an ISO 8601 date and time.
+    """
+    if "T" not in text and " " not in text:
+        raise ValueError(f"not a date and time: {text!r}")
+    moment = datetime.fromisoformat(text)
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+
+
+def now() -> str:
+    """The present instant, in the same form."""
+    return instant(datetime.now(UTC).isoformat())

@@ -1,0 +1,1 @@
+"""Use-cases: what the commands do, without their options and their output."""

@@ -1,0 +1,93 @@
+"""Import: from a source, through a selection, into the catalogue, one definition at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kictl import __version__, patterns, units
+from kictl.catalogue.reports import import_report
+from kictl.catalogue.store import Catalogue
+from kictl.catalogue.writer import ImportWriter
+from kictl.model import Submission
+from kictl.sources.interface import DefinitionRef, Reading, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What of a source is wanted. Empty means all; a definition pattern takes all that match it."""
+
+    definitions: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()
+    stacks: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+    def refs(self, listed: tuple[DefinitionRef, ...]) -> list[DefinitionRef]:
+        """The definitions to read. Raises UsageError for a pattern that means nothing."""
+        names = [ref.name for ref in listed]
+        wanted = {name for pattern in self.definitions for name in patterns.all_matching(pattern, names)}
+        return [
+            ref
+            for ref in listed
+            if (not self.definitions or ref.name in wanted) and (not self.tags or set(self.tags) & set(ref.tags))
+        ]
+
+    def takes(self, submission: Submission) -> bool:
+        gpus = {units.gpu(name).name for name in self.gpus}
+        return (not gpus or submission.gpu in gpus) and (not self.stacks or submission.stack in self.stacks)
+
+    def words(self) -> dict[str, Any]:
+        return {
+            "definitions": sorted(self.definitions),
+            "gpus": sorted(self.gpus),
+            "stacks": sorted(self.stacks),
+            "tags": sorted(self.tags),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an import is: definitions committed of those wanted, and rows of them."""
+
+    done: int
+    total: int
+    rows: int
+
+
+def run(
+    source: Source,
+    catalogue: Catalogue,
+    selection: Selection,
+    *,
+    resume: bool = True,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Imports, and returns the report of the whole event. What was committed stays, whatever happens."""
+    listing = source.listing()
+    refs = selection.refs(listing.definitions)
+    writer = ImportWriter.begin(
+        catalogue,
+        source=source.name,
+        origin=source.origin,
+        selection=selection.words(),
+        version=__version__,
+        resume=resume,
+    )
+    writer.add_listing(listing)
+    done = writer.done()
+    waiting = [ref for ref in refs if ref.external_id not in done]
+    rows = 0
+    progress(Progress(len(refs) - len(waiting), len(refs), rows))
+    for number, reading in enumerate(source.read_all(waiting), start=len(refs) - len(waiting) + 1):
+        _commit(writer, reading, selection)
+        rows += reading.received
+        progress(Progress(number, len(refs), rows))
+    report = import_report(catalogue, writer.id)
+    writer.finish(report)
+    return report
+
+
+def _commit(writer: ImportWriter, reading: Reading, selection: Selection) -> None:
+    selected = [submission for submission in reading.submissions if selection.takes(submission)]
+    writer.add(reading, selected, len(reading.submissions) - len(selected))
