@@ -69,6 +69,13 @@ def text(name: str) -> bytes:
     return (_folder() / f"{name}.json").read_bytes()
 
 
+@cache
+def members(name: str) -> frozenset[str]:
+    """The members that a schema names at its top level, or below `data` where it is that of an envelope."""
+    properties = json.loads(text(name))["properties"]
+    return frozenset(properties["data"]["properties"] if set(properties) == {"data"} else properties)
+
+
 def is_valid(name: str, document: Any) -> bool:
     """Whether `document`, as the strict reader returns it, has the shape that the schema `name` asks for."""
     return (_verdicts.get(name) or _compile(name))(document)
