@@ -1,0 +1,1 @@
+"""The commands: options in, a use-case called, its result rendered, the exit code out."""

@@ -1,0 +1,50 @@
+"""Options and output that several commands share."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+JSON = Annotated[bool, typer.Option("--json", help="Print JSON, also on failure.")]
+CATALOGUE = Annotated[
+    Path | None,
+    typer.Option("--catalog", metavar="FILE", help="The catalogue [default: $KICTL_CATALOG, else in the data folder]."),
+]
+
+
+def command_app() -> typer.Typer:
+    """The application of one command; its module names it `app`."""
+    return typer.Typer(
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def catalogue_path(option: Path | None) -> Path:
+    """The catalogue that a command uses."""
+    from kictl import paths
+
+    return option or paths.catalogue_path()
+
+
+def write_json(value: Any) -> None:
+    """One JSON document on stdout, indented, numbers unrounded."""
+    from kictl import canonical
+
+    write_bytes(canonical.to_json(value, indent=True) + b"\n")
+
+
+def write_bytes(data: bytes) -> None:
+    """Bytes on stdout, exactly."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+
+
+def write_text(text: str) -> None:
+    """A finished document on stdout."""
+    write_bytes(text.encode("utf-8", "backslashreplace"))
