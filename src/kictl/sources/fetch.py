@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from kictl.model import Body
 
@@ -25,10 +25,10 @@ class Fetcher(ABC):
         Raises SourceError (network) or InputError (local files).
         """
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027
         """Release connections and files."""
 
-    def __enter__(self) -> Fetcher:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,0 +1,169 @@
+"""Replays recorded bodies: a snapshot with its index, or a plain folder of API-shaped files."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from kictl.errors import InputError, SourceError
+from kictl.model import Body
+from kictl.sources.fetch import Fetcher
+from kictl.sources.recording import (
+    INDEX,
+    Exchange,
+    body_file,
+    read_body,
+    read_index,
+    read_inside,
+    request_target,
+)
+from kictl.sources.snapshot import ARCHIVE_SUFFIX, SnapshotWriter
+
+T = TypeVar("T")
+
+
+def open_snapshot(path: Path, *, record: SnapshotWriter | None = None) -> Fetcher:
+    """What answers from `path`: a snapshot folder, a `.tar.zst` of one, or a plain folder.
+
+    A plain folder holds kernels.json and kernels/<id>.json as the API answers them, and submissions/<id>.json
+    as a bare array of rows, newest first. `record` gets each body that is read. Raises InputError.
+    """
+    if path.name.endswith(ARCHIVE_SUFFIX) and path.is_file():
+        return _open_archive(path, record)
+    if not path.is_dir():
+        raise InputError(f"{path}: no such folder or {ARCHIVE_SUFFIX} file", code="not_found")
+    return _open_folder(path, str(path), record)
+
+
+def _open_folder(root: Path, origin: str, record: SnapshotWriter | None) -> Replay:
+    if (root / INDEX).exists():
+        return Snapshot(root, origin, record)
+    if (root / "kernels.json").exists():
+        return PlainFolder(root, origin, record)
+    raise InputError(f"{origin}: not a snapshot: it has neither {INDEX} nor kernels.json")
+
+
+def _open_archive(path: Path, record: SnapshotWriter | None) -> Fetcher:
+    from kictl.sources import archive
+
+    folder = tempfile.TemporaryDirectory(prefix="kictl-")
+    try:
+        archive.unpack(path, Path(folder.name))
+        replay = _open_folder(Path(folder.name), str(path), record)
+    except BaseException:
+        folder.cleanup()
+        raise
+    replay.on_close = folder.cleanup
+    return replay
+
+
+class Replay(Fetcher):
+    """Answers requests from the files of one folder."""
+
+    def __init__(self, root: Path, origin: str, record: SnapshotWriter | None) -> None:
+        self.origin = origin
+        self.on_close: Callable[[], None] = lambda: None
+        self._root = root
+        self._record = record
+
+    def fetch(self, path: str, params: Mapping[str, str], decode: Callable[[bytes], T]) -> tuple[Body, T]:
+        exchange, data, answer = self._find(path, params)
+        if exchange.status == 404:
+            self._keep(exchange, data)
+            raise SourceError(f"{self.origin}: {exchange.target} was not found", code="not_found")
+        try:
+            value = decode(answer)
+        except InputError as error:
+            raise InputError(f"{self._file(exchange)}: {error}", code=error.code, hint=error.hint) from error
+        self._keep(exchange, data)
+        return Body(exchange.target, data, exchange.digest, exchange.url), value
+
+    def close(self) -> None:
+        self.on_close()
+
+    def _find(self, path: str, params: Mapping[str, str]) -> tuple[Exchange, bytes, bytes]:
+        """The exchange, its body as it lies on disk, and the answer that it makes."""
+        exact = self._load(request_target(path, params))
+        if exact is not None:
+            return *exact, exact[1]
+        if path == "submissions" and set(params) == {"kernel_id", "offset", "limit"}:
+            whole = self._load(f"submissions/{params['kernel_id']}")
+            if whole is not None:
+                return *whole, self._page(whole[0], whole[1], params)
+        raise self._missing(path, params)
+
+    def _load(self, target: str) -> tuple[Exchange, bytes] | None:
+        raise NotImplementedError
+
+    def _missing(self, path: str, params: Mapping[str, str]) -> InputError:
+        raise NotImplementedError
+
+    def _page(self, exchange: Exchange, rows: bytes, params: Mapping[str, str]) -> bytes:
+        """The bare array `rows` as the API would answer it: all of it at offset 0, nothing after."""
+        try:
+            count = len(_array(rows))
+            offset = int(params["offset"])
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{self._file(exchange)}: not an array of rows: {error}") from error
+        page, limit = (rows, count) if offset == 0 else (b"[]", int(params["limit"]))
+        tail = b',"total":%d,"offset":%d,"limit":%d}}' % (count, offset, limit)
+        return b'{"data":{"submissions":' + page + tail
+
+    def _file(self, exchange: Exchange) -> str:
+        return f"{self.origin}/{exchange.file}"
+
+    def _keep(self, exchange: Exchange, data: bytes) -> None:
+        if self._record is not None:
+            self._record.add(exchange, data)
+
+
+class Snapshot(Replay):
+    """Answers what the index lists; a request that was made several times gets its answers in that order."""
+
+    def __init__(self, root: Path, origin: str, record: SnapshotWriter | None) -> None:
+        super().__init__(root, origin, record)
+        self._lock = threading.Lock()
+        self._asked: Counter[str] = Counter()
+        self._answers: dict[str, list[Exchange]] = {}
+        for exchange in read_index(root, origin=origin):
+            self._answers.setdefault(exchange.target, []).append(exchange)
+
+    def _load(self, target: str) -> tuple[Exchange, bytes] | None:
+        answers = self._answers.get(target)
+        if answers is None:
+            return None
+        with self._lock:
+            exchange = answers[min(self._asked[target], len(answers) - 1)]
+            self._asked[target] += 1
+        return exchange, read_body(self._root, exchange, origin=self.origin)
+
+    def _missing(self, path: str, params: Mapping[str, str]) -> InputError:
+        return InputError(
+            f"{self.origin}: has no answer recorded for {request_target(path, params)}", code="not_recorded"
+        )
+
+
+class PlainFolder(Replay):
+    """Answers from files named after what they hold."""
+
+    def _load(self, target: str) -> tuple[Exchange, bytes] | None:
+        if not re.fullmatch(r"kernels|(kernels|submissions)/[0-9]{1,18}", target):
+            return None
+        data = read_inside(self._root, body_file(target), origin=self.origin)
+        return Exchange.of(target, data), data
+
+    def _missing(self, path: str, params: Mapping[str, str]) -> InputError:
+        return InputError(f"{self.origin}: cannot answer {request_target(path, params)}")
+
+
+def _array(rows: bytes) -> list[object]:
+    value = json.loads(rows.decode("utf-8"))
+    if not isinstance(value, list):
+        raise ValueError(f"a JSON {type(value).__name__}")  # noqa: TRY004
+    return value
