@@ -166,15 +166,26 @@ def _stated(name: str, document: Any) -> Iterator[Violation]:
 def _explainer(name: str) -> Any:
     from jsonschema import Draft202012Validator, FormatChecker
     from jsonschema.validators import extend
-    from referencing import Registry
-    from referencing.jsonschema import DRAFT202012
 
     formats = FormatChecker(formats=())
     for known in ("date-time", "uri"):
         formats.checks(known)(_format_verdict(known))
-    registry: Registry[Any] = Registry(retrieve=lambda uri: DRAFT202012.create_resource(_load(uri)))  # type: ignore[call-arg]
     validator = extend(Draft202012Validator, {"pattern": _ecma_pattern})  # type: ignore[no-untyped-call]
-    return validator(_load(_URN + name), registry=registry, format_checker=formats)
+    registry = _registry()
+    return validator(registry.contents(_URN + name), registry=registry, format_checker=formats)
+
+
+@cache
+def _registry() -> Any:
+    from referencing import Registry
+    from referencing.jsonschema import DRAFT202012
+
+    registry: Registry[Any] = Registry()
+    for name in names():
+        schema = _load(_URN + name)
+        del schema["$schema"]  # met behind a `$ref`, it would bring the library's own `pattern` back
+        registry = registry.with_resource(schema["$id"], DRAFT202012.create_resource(schema))
+    return registry.crawl()
 
 
 def _format_verdict(name: str) -> Callable[[object], bool]:
