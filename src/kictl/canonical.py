@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any, Final
 
@@ -25,19 +25,26 @@ __all__ = [
 ]
 
 MAX_BYTES: Final = 1 << 20
-MAX_DEPTH: Final = 200
-
-# orjson serialises no deeper than this; refusing the same depth elsewhere keeps both paths alike.
-_MAX_DUMP_DEPTH = 254
+MAX_DEPTH: Final = 254  # what orjson writes at most: one limit for every path through this module
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_SORTED = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER
+_STRICT = orjson.OPT_STRICT_INTEGER
+_SORTED = (
+    orjson.OPT_SORT_KEYS
+    | orjson.OPT_STRICT_INTEGER
+    | orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
+)
 
-# What orjson may write otherwise than ECMAScript does: an integral float, an exponent, more than 15 digits.
-# Each pattern starts with a literal, so that the search runs at the speed of memchr. Text inside strings can
-# match too; that costs time, never correctness.
-_ODD_FRACTION = re.compile(rb"\.(?:0(?:[,\]}]|\Z)|[0-9]+e|[0-9]{9}|(?<=[0-9]{8}\.)[0-9])")
-_EXPONENT = re.compile(rb"e[-+]?[0-9]{1,3}(?:[,\]}]|\Z)")
+# orjson's output is RFC 8785 but for integral floats (`1.0`), floats in [1e-6, 1e-5) (`1e-6`) and in
+# [1e16, 1e21) (`1e+16`), null for NaN, and keys beyond the BMP, sorted by code point. Patterns that start
+# with a literal are the quickest to search for. A string that looks alike costs time, never correctness.
+_PLUS, _MINUS = b"+-"
+_INTEGRAL = re.compile(rb"\.0(?:[,\]}]|\Z)").search
+_SMALL = re.compile(rb"-6(?<=e-6)(?:[,\]}]|\Z)").search
+_NULL = re.compile(rb"null").search
+_BEYOND_BMP = re.compile(rb"[\xf0-\xf4]").search
+_ESCAPED_COLON = re.compile(rb"\\u003[aA]").search
 
 
 class Digest(str):
@@ -84,32 +91,47 @@ def read(
     """
     if len(data) > max_bytes:
         raise ParseError("parse/size", f"{len(data)} bytes; at most {max_bytes} are read")
-    data = bytes(data)
-    if data.count(b"{") + data.count(b"[") <= max_depth:
+    if type(data) is not bytes:
+        data = bytes(data)
+    if max_depth >= MAX_DEPTH or data.count(b"{") + data.count(b"[") <= max_depth:
         try:
             value = orjson.loads(data)
-            # orjson keeps the last of two equal members and rounds big integers: both change the bytes.
-            if orjson.dumps(value, option=orjson.OPT_STRICT_INTEGER) == data:
+            out = orjson.dumps(value, None, _STRICT)
+            if out == data or _nothing_lost(data, out):
                 return value
         except (orjson.JSONDecodeError, orjson.JSONEncodeError):
             pass  # the strict parser says why, and where
     return parse(decode(data), max_depth=max_depth)
 
 
-def canonical_bytes(value: Any) -> bytes:
+def _nothing_lost(data: bytes, out: bytes) -> bool:
+    """Whether orjson kept all of `data`, given what it wrote of it.
+
+    It keeps the last of equal members, so that at least one colon is gone; the only other way for the number
+    of colons to change is an escaped one. An integer beyond 64 bits becomes a float, written as `…e+19`.
+    """
+    return data.count(b":") == out.count(b":") and _PLUS not in out and not _ESCAPED_COLON(data)
+
+
+def canonical_bytes(value: Any, checked: bool = False) -> bytes:
     """RFC 8785 bytes of a JSON value (dict with str keys, list, tuple, str, int, float, bool, None).
 
-    Raises ParseError, with the pointer, for what has no such bytes: see `check`.
+    `checked` says that the value comes from `read`, or has passed `check`, and so holds no NaN. Raises
+    ParseError, with the pointer, for what has no such bytes: see `check`.
     """
     try:
-        out = orjson.dumps(value, option=_SORTED)
+        out = orjson.dumps(value, None, _SORTED)
     except orjson.JSONEncodeError:
         return _canonical_slowly(value)
-    if out.isascii() and not _ODD_FRACTION.search(out) and not _EXPONENT.search(out):
-        if b"null" in out:
-            check(value)  # orjson writes null for NaN
-        return out
-    return _canonical_slowly(value)
+    if (
+        _PLUS in out
+        or _INTEGRAL(out)
+        or (_MINUS in out and _SMALL(out))
+        or (not checked and _NULL(out))
+        or (not out.isascii() and _BEYOND_BMP(out))
+    ):
+        return _canonical_slowly(value)
+    return out
 
 
 def _canonical_slowly(value: Any) -> bytes:
@@ -119,30 +141,42 @@ def _canonical_slowly(value: Any) -> bytes:
     return rfc8785.dumps(value)
 
 
-def check(value: Any, *, max_depth: int = _MAX_DUMP_DEPTH) -> None:
+def check(value: Any) -> None:
     """Refuse, with ParseError, a value that no strict JSON text has; for values from YAML or calculation."""
-    todo: list[tuple[Any, list[str | int]]] = [(value, [])]
+    todo: list[tuple[Any, _Path, int]] = [(value, None, 0)]
     while todo:
-        item, path = todo.pop()
+        item, path, depth = todo.pop()
         if isinstance(item, dict):
-            members: list[tuple[str | int, Any]] = list(item.items())
-            for key, _ in members:
+            for key in item:
                 if not isinstance(key, str):
                     raise ParseError(
-                        "parse/type", f"member name {key!r} is not a string", pointer=pointer_to(path)
+                        "parse/type", f"member name {key!r} is not a string", pointer=_pointer(path)
                     )
                 _check_string(key, path)
+            members: Iterable[tuple[str | int, Any]] = item.items()
         elif isinstance(item, (list, tuple)):
-            members = list(enumerate(item))
+            members = enumerate(item)
         else:
             _check_scalar(item, path)
             continue
-        if len(path) >= max_depth:
-            raise ParseError("parse/depth", f"nested more than {max_depth} deep", pointer=pointer_to(path))
-        todo.extend((member, [*path, key]) for key, member in reversed(members))
+        if depth >= MAX_DEPTH:
+            raise ParseError("parse/depth", f"nested more than {MAX_DEPTH} deep", pointer=_pointer(path))
+        todo.extend((member, (path, key), depth + 1) for key, member in members)
 
 
-def _check_scalar(item: Any, path: list[str | int]) -> None:
+# A path as a chain of links to its parents: siblings share theirs, so that it costs the same at any depth.
+_Path = tuple["_Path", str | int] | None
+
+
+def _pointer(path: _Path) -> str:
+    parts: list[str | int] = []
+    while path is not None:
+        path, part = path
+        parts.append(part)
+    return pointer_to(parts[::-1])
+
+
+def _check_scalar(item: Any, path: _Path) -> None:
     if item is None or isinstance(item, bool):
         return
     if isinstance(item, str):
@@ -150,29 +184,33 @@ def _check_scalar(item: Any, path: list[str | int]) -> None:
     elif isinstance(item, int):
         if abs(item) > INTEGER_LIMIT:
             message = "the integer is beyond 2^53 - 1 and would lose digits"
-            raise ParseError("parse/integer-range", message, pointer=pointer_to(path))
+            raise ParseError("parse/integer-range", message, pointer=_pointer(path))
     elif not isinstance(item, float):
-        raise ParseError("parse/type", f"{type(item).__name__} is not a JSON type", pointer=pointer_to(path))
+        raise ParseError("parse/type", f"{type(item).__name__} is not a JSON type", pointer=_pointer(path))
     elif item - item != 0:
-        raise ParseError("parse/nan", f"{item} is not a JSON number", pointer=pointer_to(path))
+        raise ParseError("parse/nan", f"{item} is not a JSON number", pointer=_pointer(path))
 
 
-def _check_string(item: str, path: list[str | int]) -> None:
+def _check_string(item: str, path: _Path) -> None:
     try:
         item.encode("utf-8")
     except UnicodeEncodeError as error:
         message = "the string holds half of a surrogate pair"
-        raise ParseError("parse/surrogate", message, pointer=pointer_to(path)) from error
+        raise ParseError("parse/surrogate", message, pointer=_pointer(path)) from error
 
 
-def digest(value: Any) -> Digest:
-    """The digest of the value's RFC 8785 bytes."""
-    return Digest.of(canonical_bytes(value))
+def digest(value: Any, *, checked: bool = False) -> Digest:
+    """The digest of the value's RFC 8785 bytes; `checked` as for `canonical_bytes`."""
+    return Digest.of(canonical_bytes(value, checked))
 
 
-def identity(manifest: Mapping[str, Any]) -> Digest:
-    """The identity digest of a manifest: over apiVersion, kind and spec; KeyError where one is missing."""
-    return digest({"apiVersion": manifest["apiVersion"], "kind": manifest["kind"], "spec": manifest["spec"]})
+def identity(manifest: Mapping[str, Any], *, checked: bool = False) -> Digest:
+    """The identity digest of a manifest: over apiVersion, kind and spec; KeyError where one is missing.
+
+    `checked` as for `canonical_bytes`.
+    """
+    subject = {"apiVersion": manifest["apiVersion"], "kind": manifest["kind"], "spec": manifest["spec"]}
+    return Digest.of(canonical_bytes(subject, checked))
 
 
 def to_json(value: Any, *, indent: bool = False, sort: bool = False) -> bytes:

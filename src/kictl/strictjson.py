@@ -34,7 +34,8 @@ class ParseError(InputError):
         pointer: str = "",
     ) -> None:
         place = f" at line {line}, column {column}" if line is not None else ""
-        place += f" in {pointer!r}" if pointer else ""
+        if pointer:
+            place += f" in {pointer if len(pointer) <= 200 else pointer[:200] + '…'!r}"
         super().__init__(message + place, code=rule)
         self.rule = rule
         self.detail = message
@@ -163,8 +164,8 @@ class _Parser:
         try:
             value, self.index = scanstring(self.text, start + 1, True)
         except ValueError as error:
-            message = getattr(error, "msg", str(error)).lower()
-            self._fail("parse/syntax", f"malformed string ({message})", getattr(error, "pos", start))
+            reason = getattr(error, "msg", str(error)).lower().removesuffix(" at").removesuffix(" starting")
+            self._fail("parse/syntax", reason.strip(": "), getattr(error, "pos", start))
         string: str = value
         if not string.isascii():
             try:
