@@ -146,9 +146,7 @@ class HttpFetcher(Fetcher):
             return exchange.confirmed(), data
         if answer.status not in {200, 404}:
             raise self._refusal(url, answer)
-        exchange = Exchange.of(
-            target, answer.data, url=url, status=answer.status, headers=dict(answer.headers)
-        )
+        exchange = Exchange.of(target, answer.data, url=url, status=answer.status, headers=dict(answer.headers))
         return exchange, answer.data
 
     def _follow(self, url: httpx.URL, headers: Mapping[str, str]) -> _Answer:
@@ -165,9 +163,7 @@ class HttpFetcher(Fetcher):
         wait = _retry_after(answer.headers.get("retry-after", ""))
         if wait > self.limits.max_retry_after:
             until = datetime.now(UTC) + timedelta(seconds=wait)
-            message = (
-                f"{url}: answered {answer.status} and asks to come back at {until:%Y-%m-%d %H:%M:%S} UTC"
-            )
+            message = f"{url}: answered {answer.status} and asks to come back at {until:%Y-%m-%d %H:%M:%S} UTC"
             return SourceError(message, code="retry_after", hint="run the same command again after that")
         self._pace.hold(wait)
         return _TransientError(f"answered {answer.status}", "http", retry_after=wait)
@@ -220,17 +216,13 @@ class HttpFetcher(Fetcher):
             return b""
         kind = response.headers.get("content-type", "").partition(";")[0].strip()
         if status == 200 and not _JSON_TYPE.fullmatch(kind):
-            raise _TransientError(
-                f"answered with {_shown(kind) or 'no type'} instead of JSON", "content_type"
-            )
+            raise _TransientError(f"answered with {_shown(kind) or 'no type'} instead of JSON", "content_type")
         encoding = response.headers.get("content-encoding", "identity").strip().lower()
         pieces = self._counted(response, self.limits.max_body)
         if encoding in _INFLATED:
             pieces = self._inflated(response, pieces)
         elif encoding != "identity":
-            raise _TransientError(
-                f"answered in an encoding that was not asked for: {_shown(encoding)}", "encoding"
-            )
+            raise _TransientError(f"answered in an encoding that was not asked for: {_shown(encoding)}", "encoding")
         return b"".join(pieces)
 
     def _counted(self, response: httpx.Response, limit: int) -> Iterator[bytes]:
@@ -266,11 +258,12 @@ class HttpFetcher(Fetcher):
             if wire:
                 self.stats.received += size
         if self._total > self.limits.max_total:
-            message = f"{response.url}: more than {self.limits.max_total} bytes in this import"
+            message = f"{_shown(str(response.url))}: more than {self.limits.max_total} bytes in this import"
             raise SourceError(message, code="too_large")
 
     def _too_large(self, response: httpx.Response, limit: int) -> NoReturn:
-        raise SourceError(f"{response.url}: the body has more than {limit} bytes", code="too_large")
+        url = _shown(str(response.url))
+        raise SourceError(f"{url}: the body has more than {limit} bytes", code="too_large")
 
     def _wait(self, state: tenacity.RetryCallState) -> float:
         backoff = tenacity.wait_random_exponential(self.limits.backoff, self.limits.max_backoff)(state)
@@ -354,9 +347,7 @@ def _checked_base(base_url: str, limits: Limits) -> str:
         raise UsageError("the base URL holds a user name or password: none is ever sent")
     loopback = _is_loopback(url.host)
     if url.scheme == "http" and not loopback:
-        raise UsageError(
-            "only https is spoken to other machines", hint="http is for 127.0.0.1, ::1 and localhost"
-        )
+        raise UsageError("only https is spoken to other machines", hint="http is for 127.0.0.1, ::1 and localhost")
     if not (1 <= limits.concurrency <= 64 and limits.rate > 0 and math.isfinite(limits.rate)):
         raise UsageError("concurrency must be from 1 to 64, and the rate above zero")
     if not loopback and (limits.concurrency > MAX_CONCURRENCY or limits.rate > MAX_RATE):
@@ -404,4 +395,4 @@ def _plain(error: Exception) -> str:
 
 def _shown(text: str) -> str:
     """Text from elsewhere on one line of a terminal."""
-    return ascii(text[:120])[1:-1]
+    return ascii(text[:200])[1:-1]

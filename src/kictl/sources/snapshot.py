@@ -31,6 +31,7 @@ class SnapshotWriter:
         self._lock = threading.Lock()
         self._exchanges: list[Exchange] = []
         self._files: dict[str, Digest] = {}
+        self._ended = False
         with self._writing():
             _refuse_taken(target)
             _remove_leftovers(target)
@@ -40,8 +41,8 @@ class SnapshotWriter:
     def add(self, exchange: Exchange, data: bytes) -> None:
         """Keep one exchange. A URL may be asked again: a replay gives its answers in the same order."""
         with self._lock, self._writing():
-            if exchange.url is None and exchange.file in self._files:
-                return  # a file that is read again is the same file
+            if self._ended or (exchange.url is None and exchange.file in self._files):
+                return  # a late thread; a file that is read again, which is the same file
             file, number = exchange.file, 1
             while self._files.get(file, exchange.digest) != exchange.digest:
                 number += 1
@@ -68,7 +69,9 @@ class SnapshotWriter:
         self.discard()
 
     def discard(self) -> None:
-        shutil.rmtree(self._partial, ignore_errors=True)
+        with self._lock:
+            self._ended = True
+            shutil.rmtree(self._partial, ignore_errors=True)
 
     def __enter__(self) -> SnapshotWriter:
         return self
@@ -85,9 +88,7 @@ class SnapshotWriter:
         try:
             yield
         except OSError as error:
-            raise InputError(
-                f"{self._target}: cannot be written: {error.strerror or error}", code="write"
-            ) from error
+            raise InputError(f"{self._target}: cannot be written: {error.strerror or error}", code="write") from error
 
 
 def _refuse_taken(target: Path) -> None:
