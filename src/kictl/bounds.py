@@ -11,9 +11,7 @@ from kictl.model import Bounds, CaseBounds, Json
 
 def of_workloads(workloads: Iterable[Json], *, is_dummy: bool = False) -> Bounds:
     """The bounds of the source's workloads; their digest is over the list of (axes, baseline_latency_ms, sol_ms)."""
-    cases = tuple(
-        CaseBounds(dict(w["axes"]), w.get("baseline_latency_ms"), w.get("sol_ms")) for w in workloads
-    )
+    cases = tuple(CaseBounds(dict(w["axes"]), w.get("baseline_latency_ms"), w.get("sol_ms")) for w in workloads)
     listed = [{"axes": c.axes, "baseline_latency_ms": c.baseline_ms, "sol_ms": c.sol_ms} for c in cases]
     return Bounds(canonical.digest(listed), cases, is_dummy)
 
@@ -37,7 +35,7 @@ def scoring_baseline_ms(bounds: Bounds) -> float | None:
 
 
 def case_score(latency_ms: float, baseline_ms: float, sol_ms: float) -> float:
-    """The SOL score of one case: 0.5 at the baseline, 1 at the bound; 1 or 0 where the bound is not below the baseline."""
+    """The SOL score of one case: 0.5 at the baseline, 1 at the bound; 1 or 0 where the bound is not below it."""
     if baseline_ms <= sol_ms:
         return 1.0 if latency_ms <= sol_ms else 0.0
     return 1 / (1 + (latency_ms - sol_ms) / (baseline_ms - sol_ms))

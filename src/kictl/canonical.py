@@ -80,9 +80,7 @@ class Digest(str):
         return self[7:19]
 
 
-def read(
-    data: bytes | bytearray | memoryview, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH
-) -> Any:
+def read(data: bytes | bytearray | memoryview, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> Any:
     """The value of one JSON text, read strictly (I-JSON: RFC 7493).
 
     Refused with ParseError: duplicate members, NaN and infinities, integers beyond ±(2^53 − 1), floats beyond
@@ -149,9 +147,7 @@ def check(value: Any) -> None:
         if isinstance(item, dict):
             for key in item:
                 if not isinstance(key, str):
-                    raise ParseError(
-                        "parse/type", f"member name {key!r} is not a string", pointer=_pointer(path)
-                    )
+                    raise ParseError("parse/type", f"member name {key!r} is not a string", pointer=_pointer(path))
                 _check_string(key, path)
             members: Iterable[tuple[str | int, Any]] = item.items()
         elif isinstance(item, (list, tuple)):

@@ -6,14 +6,20 @@ from typing import ClassVar
 
 
 class KictlError(Exception):
-    """Anything a user can act on. `code` is a stable word for programs, `hint` says what to do next."""
+    """Anything a user can act on.
+
+    `code` is a stable word for programs, `hint` says what to do next, `details` lists what the message speaks of.
+    """
 
     exit_code: ClassVar[int] = 70
 
-    def __init__(self, message: str, *, code: str | None = None, hint: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, code: str | None = None, hint: str | None = None, details: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(message)
         self.code = code or self.default_code
         self.hint = hint
+        self.details = details
 
     default_code: ClassVar[str] = "internal"
 

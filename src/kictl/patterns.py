@@ -33,8 +33,10 @@ def one_matching(pattern: str, names: Sequence[str]) -> str:
     """The one name that a pattern means; UsageError with the candidates where it could be several."""
     found = all_matching(pattern, names)
     if len(found) > 1:
-        listed = ", ".join(found[:20]) + (f" and {len(found) - 20} more" if len(found) > 20 else "")
         raise UsageError(
-            f"{pattern!r} matches {len(found)} definitions: {listed}", code="ambiguous_definition", hint="give the full name"
+            f"{pattern!r} matches {len(found)} definitions",
+            code="ambiguous_definition",
+            hint="give the full name of one of them",
+            details=tuple(found),
         )
     return found[0]

@@ -26,6 +26,4 @@ class Codec:
         return self._compressor.compress(canonical.to_json(value, sort=True))
 
     def unpack(self, body: bytes) -> Any:
-        return canonical.read(
-            self._decompressor.decompress(body, max_output_size=MAX_BODY), max_bytes=MAX_BODY
-        )
+        return canonical.read(self._decompressor.decompress(body, max_output_size=MAX_BODY), max_bytes=MAX_BODY)

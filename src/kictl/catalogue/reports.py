@@ -59,14 +59,17 @@ def import_report(catalogue: Catalogue, import_id: int) -> dict[str, Any]:
 
 def _quarantined(catalogue: Catalogue, import_id: int) -> list[dict[str, Any]]:
     rows = catalogue.db.execute(
-        "SELECT place, external_id, pointer, reason FROM quarantine WHERE import_id = ? ORDER BY id", (import_id,)
+        "SELECT place, external_id, pointer, reason FROM quarantine WHERE import_id = ? ORDER BY id",
+        (import_id,),
     )
     return [{"where": r[0], "submission": r[1], "pointer": r[2], "reason": r[3]} for r in rows]
 
 
 def _warnings(readings: list[tuple[Any, ...]]) -> list[str]:
     """Listings that gave fewer rows than were claimed, or that could not be read to their end without a gap."""
-    short = [f"kernel {r[0]}: {r[3]} of {max(r[1] or 0, r[2] or 0)}" for r in readings if r[3] < max(r[1] or 0, r[2] or 0)]
+    short = [
+        f"kernel {r[0]}: {r[3]} of {max(r[1] or 0, r[2] or 0)}" for r in readings if r[3] < max(r[1] or 0, r[2] or 0)
+    ]
     gaps = [f"kernel {r[0]}" for r in readings if not r[4]]
     return [
         *_warning(short, "fewer submissions received than the source claims"),

@@ -136,7 +136,7 @@ class Catalogue:
                 db.execute(f"PRAGMA user_version = {number + 1}")
 
     def _is_empty(self) -> bool:
-        return self.db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+        return self.db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:

@@ -48,7 +48,14 @@ class ImportWriter:
 
     @classmethod
     def begin(
-        cls, catalogue: Catalogue, *, source: str, origin: str, selection: Mapping[str, Any], version: str, resume: bool
+        cls,
+        catalogue: Catalogue,
+        *,
+        source: str,
+        origin: str,
+        selection: Mapping[str, Any],
+        version: str,
+        resume: bool,
     ) -> ImportWriter:
         """A new event, or the latest one of the same source and selection if that was interrupted a short time ago."""
         now = units.now()
@@ -68,9 +75,7 @@ class ImportWriter:
             return cls(catalogue, int(cursor.lastrowid or 0), source)
 
     def done(self) -> set[str]:
-        rows = self.catalogue.db.execute(
-            "SELECT definition_external_id FROM reading WHERE import_id = ?", (self.id,)
-        )
+        rows = self.catalogue.db.execute("SELECT definition_external_id FROM reading WHERE import_id = ?", (self.id,))
         return {row[0] for row in rows}
 
     def add_listing(self, listing: Listing) -> None:
@@ -263,7 +268,8 @@ class ImportWriter:
         """A new observation of the same facts and run: only the listing has changed."""
         db.execute("UPDATE submission SET unlisted = ? WHERE id = ?", (unlisted, submission_id))
         db.execute(
-            "INSERT INTO observation (submission_id, import_id, run_id, standing, unlisted, reasons, evidence_id, place)"
+            "INSERT INTO observation"
+            " (submission_id, import_id, run_id, standing, unlisted, reasons, evidence_id, place)"
             " SELECT submission_id, ?, run_id, standing, ?, reasons, evidence_id, place FROM observation"
             " WHERE submission_id = ? ORDER BY id DESC LIMIT 1",
             (self.id, unlisted, submission_id),
@@ -278,11 +284,10 @@ class ImportWriter:
         if not seen:
             return
         body = self.catalogue.codec.pack([submission.facts for submission, _, _ in seen])
-        evidence = _insert(
-            db, "evidence", {"import_id": self.id, "definition_id": definition_id, "body": body}
-        )
+        evidence = _insert(db, "evidence", {"import_id": self.id, "definition_id": definition_id, "body": body})
         db.executemany(
-            "INSERT INTO observation (submission_id, import_id, run_id, standing, unlisted, reasons, evidence_id, place)"
+            "INSERT INTO observation"
+            " (submission_id, import_id, run_id, standing, unlisted, reasons, evidence_id, place)"
             " VALUES (?, ?, ?, ?, 0, ?, ?, ?)",
             (
                 (ids[0], self.id, ids[1], standing, " ".join(submission.reasons), evidence, place)
@@ -295,7 +300,14 @@ class ImportWriter:
         db.executemany(
             "INSERT INTO quarantine (import_id, place, external_id, pointer, reason, facts) VALUES (?, ?, ?, ?, ?, ?)",
             (
-                (self.id, q.where, q.external_id, q.pointer, q.reason, None if q.facts is None else pack(q.facts))
+                (
+                    self.id,
+                    q.where,
+                    q.external_id,
+                    q.pointer,
+                    q.reason,
+                    None if q.facts is None else pack(q.facts),
+                )
                 for q in quarantined
             ),
         )

@@ -54,12 +54,13 @@ def _usage(error: Exception) -> UsageError | None:
 
 def _report(error: KictlError, arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
     stderr.write(f"kictl: {printable(str(error))}\n")
+    stderr.writelines(f"  {printable(line)}\n" for line in error.details)
     if error.hint:
         stderr.write(f"  {printable(error.hint)}\n")
     if _is_set(arguments, "--verbose", "-v"):
         _traceback(error, stderr)
     if _is_set(arguments, "--json"):
-        _write_json(error.code, str(error), error.hint, stdout)
+        _write_json(stdout, code=error.code, message=str(error), hint=error.hint, details=error.details)
     return error.exit_code
 
 
@@ -79,7 +80,7 @@ def _report_bug(error: Exception, arguments: Sequence[str], stdout: TextIO, stde
     else:
         stderr.write("  this is a bug in kictl; run again with 'kictl -v …' for a traceback to report\n")
     if _is_set(arguments, "--json"):
-        _write_json("internal", message, None, stdout)
+        _write_json(stdout, code="internal", message=message, hint=None, details=())
     return BUG
 
 
@@ -88,10 +89,10 @@ def _is_set(arguments: Sequence[str], *names: str) -> bool:
     return any(name in options for name in names)
 
 
-def _write_json(code: str, message: str, hint: str | None, stdout: TextIO) -> None:
+def _write_json(stdout: TextIO, **error: object) -> None:
     import json
 
-    stdout.write(json.dumps({"error": {"code": code, "message": message, "hint": hint}}) + "\n")
+    stdout.write(json.dumps({"error": error}) + "\n")
     stdout.flush()
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from kictl.render.grid import Grid
 
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON, also on failure.")]
 CATALOGUE = Annotated[
@@ -48,3 +53,17 @@ def write_bytes(data: bytes) -> None:
 def write_text(text: str) -> None:
     """A finished document on stdout."""
     write_bytes(text.encode("utf-8", "backslashreplace"))
+
+
+def write_grids(grids: Callable[[bool], Sequence[Grid]], *, markdown: bool = False) -> None:
+    """Tables on stdout, as wide as the terminal; `grids` is told whether there is room for whole digests."""
+    if markdown:
+        from kictl.render import markdown as format_markdown
+
+        write_text(format_markdown.render(grids(True)))
+        return
+    from kictl.render import table
+
+    columns = table.width()
+    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    write_text(table.render(grids(columns >= table.ROOMY), columns=columns, colour=colour))

@@ -63,9 +63,7 @@ def operation_manifest(detail: Json) -> Manifest:
 
 def suite_manifest(detail: Json, operation: Manifest) -> Manifest:
     """The WorkloadSuite of a definition: its cases in source order, repeated ones included."""
-    cases = [
-        {"externalId": case_id(workload), "axes": _lowered(workload["axes"])} for workload in detail["workloads"]
-    ]
+    cases = [{"externalId": case_id(workload), "axes": _lowered(workload["axes"])} for workload in detail["workloads"]]
     spec = {
         "operationSpecDigest": str(operation.digest),
         "cases": cases,
@@ -141,7 +139,9 @@ def _bound(axes: Json, published: Mapping[str, int]) -> dict[str, int]:
     derived = {name.lower(): axis["expression"].lower() for name, axis in axes.items() if axis["type"] == "expr"}
     known = {**constants, **_lowered(published)}
     try:
-        return expressions.bind(known, {name: text for name, text in derived.items() if _bindable(text, known, derived)})
+        return expressions.bind(
+            known, {name: text for name, text in derived.items() if _bindable(text, known, derived)}
+        )
     except expressions.ExpressionError as error:
         raise NormalizeError(str(error)) from error
 

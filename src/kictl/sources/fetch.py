@@ -25,6 +25,10 @@ class Fetcher(ABC):
         Raises SourceError (network) or InputError (local files).
         """
 
+    def notes(self) -> str:
+        """What there is to tell people while it works, such as retries; "" if nothing."""
+        return ""
+
     def close(self) -> None:  # noqa: B027
         """Release connections and files."""
 

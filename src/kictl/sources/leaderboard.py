@@ -14,10 +14,10 @@ from kictl.errors import InputError, SourceError
 from kictl.model import Definition, Json, Quarantined, Submission
 from kictl.normalize import definitions, leaderboard
 from kictl.normalize.build import NormalizeError
+from kictl.sources import names
 from kictl.sources.fetch import Fetcher
 from kictl.sources.interface import DefinitionRef, Drift, Listing, Reading, Source
 
-BASE_URL = "https://research.nvidia.com/benchmarks/sol-execbench/api"
 PAGE = 50
 """The most rows that the service gives at once."""
 MAX_PAGES = 4000
@@ -107,12 +107,16 @@ def _row_key(row: Any) -> str:
 class SolExecBench(Source):
     """The leaderboard over a Fetcher: live, a snapshot, or a plain folder; `workers` readings overlap."""
 
-    name = leaderboard.SOURCE
+    name = names.SOL_EXECBENCH
 
     def __init__(self, fetcher: Fetcher, *, workers: int = 1) -> None:
         self.fetcher = fetcher
         self.origin = fetcher.origin
         self.workers = workers
+
+    def notes(self) -> str:
+        """What there is to say of the network while reading; "" if nothing."""
+        return self.fetcher.notes()
 
     def listing(self) -> Listing:
         body, data = self.fetcher.fetch("kernels", {}, _data("upstream/kernels"))

@@ -1,0 +1,133 @@
+"""What compare, show and their like ask of the catalogue."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kictl.canonical import Digest
+from kictl.catalogue.store import Catalogue
+from kictl.model import Bounds, CaseBounds
+from kictl.rank import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A definition that the catalogue holds."""
+
+    id: int
+    source: str
+    external_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cohort:
+    """A population whose runs may be ranked against each other: one definition, GPU, stack and comparison key."""
+
+    id: int
+    definition: str
+    kernel: str
+    """The definition's id at its source."""
+    gpu: str
+    stack: str | None
+    comparison_key: Digest
+    cases: int
+    operation: Digest
+    suite: Digest
+    protocol: Digest
+    environment: Digest
+
+
+_COHORT = (
+    "SELECT c.id, d.name, d.external_id, c.gpu, c.stack, c.comparison_key, c.cases,"
+    " o.digest, w.digest, p.digest, e.digest"
+    " FROM cohort c JOIN definition d ON d.id = c.definition_id"
+    " JOIN manifest o ON o.id = c.operation_id JOIN manifest w ON w.id = c.suite_id"
+    " JOIN manifest p ON p.id = c.protocol_id JOIN manifest e ON e.id = c.environment_id"
+)
+
+
+def definitions(catalogue: Catalogue) -> list[Known]:
+    """Every definition, by name."""
+    rows = catalogue.db.execute("SELECT id, source, external_id, name FROM definition ORDER BY name, source, id")
+    return [Known(*row) for row in rows]
+
+
+def cohorts(catalogue: Catalogue, definition_id: int) -> list[Cohort]:
+    """The cohorts of a definition: by GPU, then the newest stack first; older versions of the definition last."""
+    rows = catalogue.db.execute(
+        f"{_COHORT} WHERE c.definition_id = ? ORDER BY c.gpu, c.stack IS NULL, c.stack DESC, c.id DESC",
+        (definition_id,),
+    )
+    return [_cohort(row) for row in rows]
+
+
+def _cohort(row: tuple[Any, ...]) -> Cohort:
+    cohort_id, name, kernel, gpu, stack, key, cases, *digests = row
+    operation, suite, protocol, environment = (Digest.from_raw(raw) for raw in digests)
+    return Cohort(
+        cohort_id, name, kernel, gpu, stack, Digest.from_raw(key), cases, operation, suite, protocol, environment
+    )
+
+
+def entries(catalogue: Catalogue, cohort_id: int) -> list[Entry]:
+    """The current runs of a cohort."""
+    rows = catalogue.db.execute(
+        "SELECT s.external_id, s.author, s.latency_ns, s.observed_at, m.digest, s.unlisted,"
+        " s.sol_score, s.avg_speedup, s.fast_1_count, s.fast_1_total"
+        " FROM submission s JOIN manifest m ON m.id = s.run_id"
+        " WHERE s.cohort_id = ? AND s.standing = 'current'",
+        (cohort_id,),
+    )
+    return [_entry(*row) for row in rows]
+
+
+def _entry(
+    submission: str, author: str, latency_ns: int, observed_at: str, digest: bytes, unlisted: int, *figures: Any
+) -> Entry:
+    return Entry(submission, author, latency_ns, observed_at, Digest.from_raw(digest), bool(unlisted), *figures)
+
+
+def excluded(catalogue: Catalogue, definition_id: int) -> Counter[str]:
+    """Why submissions of a definition do not rank: the first reason of each, and the superseded runs."""
+    found: Counter[str] = Counter()
+    rows = catalogue.db.execute(
+        "SELECT standing, reasons, count(*) FROM submission"
+        " WHERE definition_id = ? AND standing <> 'current' GROUP BY standing, reasons",
+        (definition_id,),
+    )
+    for standing, reasons, count in rows:
+        first = reasons.split(" ")[0]
+        found[f"retracted: {first}" if standing == "retracted" else first] += count
+    superseded = catalogue.db.execute(
+        "SELECT count(*) FROM (SELECT DISTINCT o.submission_id, o.run_id FROM submission s"
+        " JOIN observation o ON o.submission_id = s.id"
+        " WHERE s.definition_id = ? AND o.run_id IS NOT NULL AND o.run_id <> s.run_id)",
+        (definition_id,),
+    ).fetchone()[0]
+    if superseded:
+        found["superseded"] = superseded
+    return found
+
+
+def bounds(catalogue: Catalogue, definition_id: int) -> Bounds:
+    """The bounds that the definition's latest version states."""
+    row = catalogue.db.execute(
+        "SELECT b.id, b.digest, b.is_dummy FROM definition_version v JOIN bounds b ON b.id = v.bounds_id"
+        " WHERE v.definition_id = ? ORDER BY v.id DESC LIMIT 1",
+        (definition_id,),
+    ).fetchone()
+    return Bounds(Digest.from_raw(row[1]), tuple(_case_bounds(catalogue, row[0])), bool(row[2]))
+
+
+def _case_bounds(catalogue: Catalogue, bounds_id: int) -> Iterator[CaseBounds]:
+    rows = catalogue.db.execute(
+        "SELECT axes, baseline_ms, sol_ms FROM bounds_case WHERE bounds_id = ? ORDER BY position",
+        (bounds_id,),
+    )
+    for axes, baseline_ms, sol_ms in rows:
+        yield CaseBounds(json.loads(axes), baseline_ms, sol_ms)

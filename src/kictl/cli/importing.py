@@ -1,0 +1,87 @@
+"""`kictl import`: one command per source."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kictl.cli.options import CATALOGUE, JSON, catalogue_path, command_app, write_json, write_text
+from kictl.pace import MAX_CONCURRENCY, MAX_RATE, Limits
+from kictl.sources.names import SOL_EXECBENCH_URL
+
+app = command_app()
+
+WAIT_SECONDS = 600.0
+
+
+@app.callback()
+def sources() -> None:
+    """Import the results of a source into the catalogue.
+
+    Example: kictl import sol-execbench --from fixtures/leaderboard
+    """
+
+
+@app.command("sol-execbench")
+def sol_execbench(
+    *,
+    base_url: Annotated[str, typer.Option("--base-url", metavar="URL", help="Another instance.")] = SOL_EXECBENCH_URL,
+    recorded: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="PATH", help="A snapshot (folder or .tar.zst) instead of the network."),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option("--save", metavar="PATH", help="Keep a snapshot of what is read: a folder or .tar.zst."),
+    ] = None,
+    definition: Annotated[
+        list[str] | None,
+        typer.Option("--definition", "-d", metavar="PATTERN", help="Only these; takes all that match."),
+    ] = None,
+    gpu: Annotated[list[str] | None, typer.Option("--gpu", help="Only runs on this GPU; repeatable.")] = None,
+    stack: Annotated[list[str] | None, typer.Option("--stack", help="Only this stack version; repeatable.")] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", help="Only definitions with this tag; repeatable.")] = None,
+    concurrency: Annotated[int, typer.Option("--concurrency", min=1, help="Requests at once.")] = MAX_CONCURRENCY,
+    rate: Annotated[float, typer.Option("--rate", min=0.01, help="Starts of requests per second.")] = MAX_RATE,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Do not resume an interrupted import.")] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Download also what has not changed.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")] = False,
+    as_json: JSON = False,
+    catalog: CATALOGUE = None,
+) -> None:
+    """Import the SOL-ExecBench leaderboard: live, or from a snapshot.
+
+    Example: kictl import sol-execbench --from fixtures/leaderboard --definition 042
+    """
+    from kictl.catalogue.lock import import_lock
+    from kictl.catalogue.store import Catalogue
+    from kictl.render import imports, progress
+    from kictl.workflow import importing, opening
+
+    selection = importing.Selection(tuple(definition or ()), tuple(gpu or ()), tuple(stack or ()), tuple(tag or ()))
+    limits = Limits(concurrency=concurrency, rate=rate)
+    path = catalogue_path(catalog)
+
+    def waiting() -> None:
+        typer.echo(f"kictl: waiting for another import into {path}", err=True)
+
+    with (
+        opening.leaderboard(
+            base_url=base_url, recorded=recorded, save=save, limits=limits, cached=not no_cache
+        ) as source,
+        import_lock(path, wait_seconds=WAIT_SECONDS, waiting=waiting),
+        Catalogue.create(path) as catalogue,
+        progress.shown(source.notes, quiet=quiet) as report_progress,
+    ):
+        # A snapshot has to hold everything that is read, so an import that saves one starts anew.
+        report = importing.run(
+            source, catalogue, selection, resume=not fresh and save is None, progress=report_progress
+        )
+    if as_json:
+        write_json(report)
+    elif not quiet:
+        write_text(imports.summary(report))
+        sys.stdout.flush()

@@ -1,0 +1,96 @@
+"""Ranking inside one cohort: order, ties and the best run per author (policy ranking-v1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+POLICY = "ranking-v1"
+NEAR = 0.05
+"""Relative difference below which two results of the portal are within its run-to-run noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One current run of a cohort. `latency_ns` is the primary measurement; the rest is the source's own, or None."""
+
+    submission: str
+    author: str
+    latency_ns: int
+    observed_at: str
+    run_digest: str
+    unlisted: bool = False
+    sol_score: float | None = None
+    avg_speedup: float | None = None
+    fast_1_count: int | None = None
+    fast_1_total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """An entry with its dense rank; `tied` where others share it, `near` where the value above is within the noise."""
+
+    rank: int
+    entry: Entry
+    tied: bool
+    near: bool
+
+
+Score = Callable[[Entry], float | None]
+
+
+def by_latency(entry: Entry) -> float | None:
+    """Lower is better."""
+    return entry.latency_ns
+
+
+def by_sol_score(entry: Entry) -> float | None:
+    """Higher is better: negated."""
+    return None if entry.sol_score is None else -entry.sol_score
+
+
+ORDERS: dict[str, Score] = {"latency": by_latency, "sol-score": by_sol_score}
+
+
+def rank(entries: Iterable[Entry], score: Score = by_latency) -> list[Ranked]:
+    """Dense ranks; equal values share one. In a tie the newer observation comes first, then the lower id.
+
+    An entry without the value that is ranked by is left out: it has no place in this order.
+    """
+    scored = [(value, entry) for entry in entries if (value := score(entry)) is not None]
+    # Sorts are stable: last criterion first.
+    scored.sort(key=lambda pair: _id_order(pair[1].submission))
+    scored.sort(key=lambda pair: pair[1].observed_at, reverse=True)
+    scored.sort(key=lambda pair: pair[0])
+    values = [value for value, _ in scored]
+    ranked: list[Ranked] = []
+    place = 0
+    for position, (value, entry) in enumerate(scored):
+        above = values[position - 1] if position else None
+        place += above is None or above != value
+        below = values[position + 1] if position + 1 < len(values) else None
+        near = above is not None and above != value and abs(value - above) <= NEAR * abs(above)
+        ranked.append(Ranked(place, entry, tied=value in (above, below), near=near))
+    return ranked
+
+
+def _id_order(submission: str) -> tuple[int, str]:
+    """Numbers as numbers: shorter ones first."""
+    return len(submission), submission
+
+
+def best_per_author(entries: Iterable[Entry], score: Score = by_latency) -> list[Entry]:
+    """The first entry of each author in the order of the ranking."""
+    best: dict[str, Entry] = {}
+    for ranked in rank(entries, score):
+        best.setdefault(ranked.entry.author, ranked.entry)
+    return list(best.values())
+
+
+def record(entries: Sequence[Entry]) -> list[Entry]:
+    """The runs that were the fastest of the cohort when they were observed, oldest first."""
+    holders: list[Entry] = []
+    for entry in sorted(entries, key=lambda e: (e.observed_at, e.latency_ns, _id_order(e.submission))):
+        if not holders or entry.latency_ns < holders[-1].latency_ns:
+            holders.append(entry)
+    return holders

@@ -1,0 +1,1 @@
+"""Renderers: results in, finished text out; none of them prints."""

@@ -1,0 +1,184 @@
+"""A comparison as tables for people and as records for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kictl.canonical import Digest
+from kictl.rank import POLICY, Ranked
+from kictl.render import csv, numbers
+from kictl.render.grid import Grid, Row, columns
+from kictl.workflow.comparing import Comparison, Table
+
+_UNLISTED = "†"
+_NEAR = "≈"
+
+CSV_HEADER = (
+    "definition",
+    "gpu",
+    "stack",
+    "comparison_key",
+    "bounds_digest",
+    "cases",
+    "population",
+    "ranked_by",
+    "rank",
+    "submission",
+    "author",
+    "latency_ns",
+    "sol_score",
+    "avg_speedup",
+    "fast_1_count",
+    "fast_1_total",
+    "observed_at",
+    "unlisted",
+    "run_digest",
+)
+
+
+def to_json(comparison: Comparison) -> dict[str, Any]:
+    """The stable form for programs; numbers as the manifests and the source have them."""
+    return {
+        "definition": comparison.definition,
+        "cohorts": [_cohort_json(table, comparison.ranked_by) for table in comparison.tables],
+        "excluded": comparison.excluded,
+    }
+
+
+def _cohort_json(table: Table, ranked_by: str) -> dict[str, Any]:
+    cohort = table.cohort
+    return {
+        "gpu": cohort.gpu,
+        "stack": cohort.stack,
+        "kernel": cohort.kernel,
+        "comparison_key": cohort.comparison_key,
+        "bounds_digest": table.bounds_digest,
+        "cases": cohort.cases,
+        "population": table.population,
+        "authors": table.authors,
+        "ranked_by": ranked_by,
+        "policy": POLICY,
+        "reference": {"sol_bound_ns": table.sol_bound_ns, "scoring_baseline_ns": table.scoring_baseline_ns},
+        "rows": [_row_json(ranked) for ranked in table.rows],
+    }
+
+
+def _row_json(ranked: Ranked) -> dict[str, Any]:
+    entry = ranked.entry
+    return {
+        "rank": ranked.rank,
+        "submission": entry.submission,
+        "author": entry.author,
+        "latency_ns": entry.latency_ns,
+        "sol_score": entry.sol_score,
+        "avg_speedup": entry.avg_speedup,
+        "fast_1_count": entry.fast_1_count,
+        "fast_1_total": entry.fast_1_total,
+        "observed_at": entry.observed_at,
+        "unlisted": entry.unlisted,
+        "run_digest": entry.run_digest,
+    }
+
+
+def to_csv(comparison: Comparison) -> str:
+    """One line per ranked row, with the facts of its cohort in front."""
+    rows = []
+    for table in comparison.tables:
+        cohort = _cohort_json(table, comparison.ranked_by) | {"definition": comparison.definition}
+        rows += [[(cohort | _row_json(ranked))[name] for name in CSV_HEADER] for ranked in table.rows]
+    return csv.render(CSV_HEADER, rows)
+
+
+def to_grids(comparison: Comparison, *, roomy: bool) -> list[Grid]:
+    """A table per cohort; a `roomy` one has room for whole digests."""
+    if not comparison.tables:
+        return [Grid((comparison.definition, "no runs"), (), (), _excluded(comparison))]
+    grids = [_grid(comparison, table, roomy) for table in comparison.tables]
+    last = grids[-1]
+    return [*grids[:-1], Grid(last.head, last.columns, last.rows, (*last.foot, *_excluded(comparison)))]
+
+
+def _grid(comparison: Comparison, table: Table, roomy: bool) -> Grid:
+    unit = numbers.unit_for(table.best_ns)
+    first = table.rows[0].entry.latency_ns if table.rows else None
+    names = ("#", "author", "id", f"{unit.name}", "ratio", "SOL", "speedup", "faster", "date", "digest")
+    rows = [
+        _reference("SOL bound", table.sol_bound_ns, first, unit),
+        *(_row(ranked, first, unit, 12 if roomy else 8) for ranked in table.rows),
+        _reference("baseline", table.scoring_baseline_ns, first, unit),
+    ]
+    return Grid(
+        head=_head(comparison, table, roomy),
+        columns=columns(
+            *names,
+            flexible=["author"],
+            left=["date", "digest"],
+            least=["faster", "speedup", "digest", "date", "SOL"],
+        ),
+        rows=tuple(row for row in rows if row is not None),
+        foot=_foot(table),
+    )
+
+
+def _head(comparison: Comparison, table: Table, roomy: bool) -> tuple[str, ...]:
+    cohort = table.cohort
+    key, bounds = (
+        str(d) if roomy else f"sha256:{Digest(d).short}…" for d in (cohort.comparison_key, table.bounds_digest)
+    )
+    runs = (
+        f"{table.population} run{'s' * (table.population != 1)} by {table.authors} author{'s' * (table.authors != 1)}"
+    )
+    joint = "\n" if roomy else " · "
+    digests = f"comparison key {key}{joint}bounds {bounds}"
+    return (
+        comparison.definition,
+        f"{cohort.gpu} · stack {cohort.stack or 'not stated'} · {cohort.cases} cases · {runs} · by {comparison.ranked_by}",
+        *digests.split("\n"),
+    )
+
+
+def _row(ranked: Ranked, first: int | None, unit: numbers.Unit, digest_length: int) -> Row:
+    entry = ranked.entry
+    ratio = entry.latency_ns / first if first else None
+    faster = "–" if entry.fast_1_count is None else f"{entry.fast_1_count}/{entry.fast_1_total or '–'}"
+    return Row(
+        (
+            f"{ranked.rank}{'=' * ranked.tied}",
+            entry.author,
+            f"{entry.submission}{_UNLISTED * entry.unlisted}",
+            unit.show(entry.latency_ns),
+            f"{_NEAR * ranked.near}{numbers.ratio(ratio)}",
+            numbers.score(entry.sol_score),
+            numbers.ratio(entry.avg_speedup),
+            faster,
+            numbers.day(entry.observed_at),
+            Digest(entry.run_digest).short[:digest_length],
+        )
+    )
+
+
+def _reference(name: str, ns: float | None, first: int | None, unit: numbers.Unit) -> Row | None:
+    if ns is None:
+        return None
+    ratio = numbers.ratio(ns / first if first else None)
+    return Row(("", name, "", unit.show(ns), ratio, "", "", "", "", ""), reference=True)
+
+
+def _foot(table: Table) -> tuple[str, ...]:
+    notes = []
+    hidden = table.authors - len(table.rows)
+    if any(ranked.near for ranked in table.rows):
+        notes.append(f"{_NEAR} within 5 % of the row above: inside the portal's run-to-run noise")
+    if any(ranked.entry.unlisted for ranked in table.rows):
+        notes.append(f"{_UNLISTED} no longer in the source's listing, which is capped")
+    if table.cohort.stack is None:
+        notes.append("the source names no evaluation stack: these runs may come from different ones")
+    if hidden > 0:
+        notes.append(f"{hidden} more not shown")
+    return tuple(notes)
+
+
+def _excluded(comparison: Comparison) -> tuple[str, ...]:
+    if not comparison.excluded:
+        return ()
+    return ("not ranked: " + ", ".join(f"{count} {reason}" for reason, count in comparison.excluded.items()),)

@@ -1,0 +1,52 @@
+"""A table before it has a format: columns, rows, and what stands above and below them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. Where a terminal is too narrow, the `flexible` one is cut, then those of the highest `importance`
+    number are left out."""
+
+    name: str
+    align: Literal["left", "right"] = "right"
+    flexible: bool = False
+    importance: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of finished cells; a `reference` is not a result and is set apart."""
+
+    cells: tuple[str, ...]
+    reference: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table with lines of text above (`head`) and below (`foot`) it. All text is as it came: formats escape it."""
+
+    head: tuple[str, ...]
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    foot: tuple[str, ...] = ()
+
+
+def columns(
+    *names: str, flexible: Sequence[str] = (), left: Sequence[str] = (), least: Sequence[str] = ()
+) -> tuple[Column, ...]:
+    """Columns by name; those in `left` or `flexible` are aligned left, those in `least` go first, in that order."""
+    importance = {name: len(least) - position for position, name in enumerate(least)}
+    return tuple(
+        Column(
+            name,
+            "left" if name in left or name in flexible else "right",
+            name in flexible,
+            importance.get(name, 0),
+        )
+        for name in names
+    )

@@ -1,0 +1,65 @@
+"""Numbers for people: significant digits, one unit per column, dates in UTC."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+SIGNIFICANT = 4
+_UNITS = (("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The unit and the number of decimals that all latencies of one column are shown in."""
+
+    name: str
+    ns: float
+    decimals: int
+
+    def show(self, ns: float | None) -> str:
+        """A latency without its unit; one too small for the column's decimals keeps two significant digits."""
+        if ns is None:
+            return "–"
+        value = ns / self.ns
+        if value and abs(value) < 0.5 * 10**-self.decimals:
+            return f"{value:.1e}"
+        return f"{value:.{self.decimals}f}"
+
+
+def unit_for(ns: float | None) -> Unit:
+    """The unit in which a latency, the best of its column, reads as a number of one to three digits before the point."""
+    if not ns:
+        return Unit("µs", 1e3, 3)
+    name, size = next(((name, size) for name, size in _UNITS if ns >= size), _UNITS[-1])
+    digits = math.floor(math.log10(ns / size)) + 1
+    return Unit(name, size, 0 if size == 1 else max(0, SIGNIFICANT - digits))
+
+
+def ratio(value: float | None) -> str:
+    """A ratio with its sign: three decimals at least, whole numbers from 1000 on."""
+    if value is None:
+        return "–"
+    return f"{significant(value)}×"
+
+
+def significant(value: float | None, digits: int = SIGNIFICANT) -> str:
+    """A number to a fixed count of significant digits, without an exponent where it reads better so."""
+    if value is None:
+        return "–"
+    if value == 0:
+        return "0"
+    magnitude = math.floor(math.log10(abs(value)))
+    if magnitude < -4 or magnitude >= 9:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:.{max(0, digits - 1 - magnitude)}f}"
+
+
+def score(value: float | None) -> str:
+    """A SOL score."""
+    return "–" if value is None else f"{value:.4f}"
+
+
+def day(instant: str | None) -> str:
+    """The date of an instant, UTC."""
+    return "–" if instant is None else instant[:10]

@@ -1,0 +1,87 @@
+"""Grids as text for a terminal; the owner of rich."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from kictl.render.grid import Grid
+from kictl.text import printable
+
+PIPED_WIDTH = 200
+ROOMY = 100
+"""From this width on, columns are set two spaces apart instead of one."""
+NARROWEST = 8
+"""The flexible column is not made narrower than this before other columns are left out."""
+
+
+def width() -> int:
+    """Columns to fill: those of the terminal or of COLUMNS; when piped, enough for any row."""
+    if os.environ.get("COLUMNS", "").isdigit() or sys.stdout.isatty():
+        return Console().width
+    return PIPED_WIDTH
+
+
+def render(grids: Sequence[Grid], *, columns: int, colour: bool) -> str:
+    """The grids, one below the other; rows are never wrapped, cells are cut where they must be."""
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        width=columns,
+        force_terminal=colour,
+        no_color=not colour,
+        highlight=False,
+        emoji=False,
+        markup=False,
+    )
+    for number, grid in enumerate(grids):
+        if number:
+            console.print()
+        for position, line in enumerate(grid.head):
+            console.print(Text(printable(line), style="bold" if position == 0 else ""), soft_wrap=True)
+        if grid.rows:
+            console.print(_table(grid, columns))
+        for line in grid.foot:
+            console.print(Text(printable(line), style="dim"), soft_wrap=True)
+    return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
+
+
+def _table(grid: Grid, columns: int) -> Table:
+    gap = 2 if columns >= ROOMY else 1
+    widths = _widths(grid, columns, gap)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold")
+    for position, column_width in widths.items():
+        column = grid.columns[position]
+        table.add_column(Text(column.name), justify=column.align, no_wrap=True, overflow="ellipsis", width=column_width)
+    for row in grid.rows:
+        cells = [Text(printable(row.cells[position])) for position in widths]
+        table.add_row(*cells, style="dim" if row.reference else None)
+    return table
+
+
+def _widths(grid: Grid, columns: int, gap: int) -> dict[int, int]:
+    """The width of each column that is shown: the flexible one gives way first, then the least important go."""
+    wanted = {position: _needed(grid, position) for position in range(len(grid.columns))}
+    flexible = next((position for position in wanted if grid.columns[position].flexible), None)
+    shown = sorted(wanted, key=lambda position: grid.columns[position].importance)
+    while True:
+        excess = sum(wanted[position] + gap for position in shown) - gap - columns
+        give = max(0, wanted[flexible] - NARROWEST) if flexible is not None else 0
+        if excess <= give or len(shown) == 1:
+            break
+        shown.pop()
+    if flexible is not None and excess > 0:
+        wanted[flexible] = max(1, wanted[flexible] - excess)
+    return {position: wanted[position] for position in sorted(shown)}
+
+
+def _needed(grid: Grid, position: int) -> int:
+    cells = [printable(row.cells[position]) for row in grid.rows]
+    return max(Text(text).cell_len for text in [grid.columns[position].name, *cells])

@@ -1,0 +1,6 @@
+"""What the sources are called and where they are, without anything that reads them."""
+
+from __future__ import annotations
+
+SOL_EXECBENCH = "sol-execbench"
+SOL_EXECBENCH_URL = "https://research.nvidia.com/benchmarks/sol-execbench/api"
