@@ -137,18 +137,10 @@ def _tensors(detail: Json, workload: Json) -> Json:
 def _bound(axes: Json, published: Mapping[str, int]) -> dict[str, int]:
     constants = {name.lower(): axis["value"] for name, axis in axes.items() if axis["type"] == "const"}
     derived = {name.lower(): axis["expression"].lower() for name, axis in axes.items() if axis["type"] == "expr"}
-    known = {**constants, **_lowered(published)}
     try:
-        return expressions.bind(
-            known, {name: text for name, text in derived.items() if _bindable(text, known, derived)}
-        )
+        return expressions.bind({**constants, **_lowered(published)}, derived)
     except expressions.ExpressionError as error:
         raise NormalizeError(str(error)) from error
-
-
-def _bindable(expression: str, known: Mapping[str, int], derived: Mapping[str, str]) -> bool:
-    """Whether all that an expression needs is known or derived; a free variable leaves its axis unbound."""
-    return all(name in known or name in derived for name in expressions.names(expression))
 
 
 def _scalars(detail: Json, workload: Json) -> Json:

@@ -135,15 +135,18 @@ def evaluate(expression: str, axes: Mapping[str, int]) -> int:
 def bind(known: Mapping[str, int], derived: Mapping[str, str]) -> dict[str, int]:
     """`known` axes and the values of the `derived` ones, each after those it depends on.
 
-    An axis in `known` keeps its value even where an expression exists. Raises ExpressionError, also for a cycle.
+    An axis in `known` keeps its value even where an expression exists. One that depends on an axis without a value, at
+    first or second hand, stays without one. Raises ExpressionError, also for a cycle.
     """
     bound = dict(known)
     waiting = {name: names(expression) for name, expression in derived.items() if name not in bound}
     while waiting:
-        ready = [name for name, needs in waiting.items() if not needs & waiting.keys()]
-        if not ready:
+        ready = [name for name, needs in waiting.items() if needs <= bound.keys()]
+        free = [name for name, needs in waiting.items() if needs - bound.keys() - waiting.keys()]
+        if not ready and not free:
             raise ExpressionError("axes depend on each other in a cycle: " + ", ".join(sorted(waiting)))
         for name in ready:
             bound[name] = evaluate(derived[name], bound)
+        for name in {*ready, *free}:
             del waiting[name]
     return bound
