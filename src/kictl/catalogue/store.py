@@ -36,8 +36,9 @@ class Catalogue:
             raise CatalogueError(f"cannot make {path.parent}: {error.strerror}") from error
         catalogue = cls(path, _connect(path, "rwc"))
         with _closed_on_error(catalogue), wrapped(path):
-            catalogue.db.execute("PRAGMA journal_mode = WAL")
-            catalogue.db.execute("PRAGMA synchronous = NORMAL")
+            # A rollback journal keeps the catalogue one file, readable also where nothing can be written beside it.
+            catalogue.db.execute("PRAGMA journal_mode = DELETE")
+            catalogue.db.execute("PRAGMA synchronous = FULL")
             catalogue._migrate()
         return catalogue
 
