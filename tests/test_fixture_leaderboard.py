@@ -6,8 +6,9 @@ import json
 import re
 from pathlib import Path
 
-import independent
 import pytest
+
+import independent
 from leaderboards import EXPECTED, FIXTURE, Json, digests, import_folder, read_lines
 
 
