@@ -416,6 +416,17 @@ def test_a_place_that_is_taken_is_left_alone(tmp_path: Path, name: str) -> None:
     assert files(tmp_path) == before
 
 
+def test_files_are_as_open_as_the_user_wants(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        save(tmp_path / "saved")
+        save(tmp_path / "saved.tar.zst")
+    finally:
+        os.umask(before)
+    modes = {path.stat().st_mode & 0o777 for path in tmp_path.rglob("*") if path.is_file()}
+    assert modes == {0o640}
+
+
 def test_an_empty_folder_is_a_place(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert fetch(save(tmp_path / "empty"), "kernels") == BODIES["kernels"]

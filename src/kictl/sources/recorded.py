@@ -6,6 +6,7 @@ import json
 import re
 import tempfile
 import threading
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -98,11 +99,13 @@ class Replay(Fetcher):
                 return *whole, self._page(whole[0], whole[1], params)
         raise self._missing(path, params)
 
+    @abstractmethod
     def _load(self, target: str) -> tuple[Exchange, bytes] | None:
-        raise NotImplementedError
+        """The exchange and its body, None where there is nothing for this target. Raises InputError."""
 
+    @abstractmethod
     def _missing(self, path: str, params: Mapping[str, str]) -> InputError:
-        raise NotImplementedError
+        """What to say where there is no answer."""
 
     def _page(self, exchange: Exchange, rows: bytes, params: Mapping[str, str]) -> bytes:
         """The bare array `rows` as the API would answer it: all of it at offset 0, nothing after."""

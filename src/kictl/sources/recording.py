@@ -6,7 +6,7 @@ import json
 import os
 import re
 import stat
-import tempfile
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
@@ -157,16 +157,16 @@ def read_body(root: Path, exchange: Exchange, *, origin: str | None = None) -> b
 def write_file(path: Path, data: bytes, *, durable: bool = True) -> None:
     """Put `data` at `path` whole or not at all. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
-        with open(handle, "wb") as stream:
+        with temporary.open("wb") as stream:
             stream.write(data)
             stream.flush()
             if durable:
                 os.fsync(stream.fileno())
-        Path(temporary).replace(path)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
