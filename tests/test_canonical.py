@@ -25,6 +25,7 @@ from kictl.canonical import (
     digest,
     identity,
     read,
+    read_leniently,
     to_json,
 )
 from kictl.errors import InputError
@@ -135,10 +136,7 @@ def test_every_exponent_as_the_slow_reference_writes_it() -> None:
 
 
 def test_members_are_sorted_by_utf_16_code_units() -> None:
-    assert (
-        canonical_bytes({"\uffff": 1, "\U0001f600": 2, "a": 3})
-        == '{"a":3,"\U0001f600":2,"\uffff":1}'.encode()
-    )
+    assert canonical_bytes({"\uffff": 1, "\U0001f600": 2, "a": 3}) == '{"a":3,"\U0001f600":2,"\uffff":1}'.encode()
 
 
 @pytest.mark.parametrize(
@@ -351,9 +349,7 @@ def test_reading_agrees_on_fragments(parts: list[str], between: str) -> None:
     agree(between.join(parts).encode())
 
 
-@given(
-    st.lists(st.tuples(st.sampled_from(["a", "b", "\\u0061", "\\u003a", ":", "c"]), fragments), max_size=5)
-)
+@given(st.lists(st.tuples(st.sampled_from(["a", "b", "\\u0061", "\\u003a", ":", "c"]), fragments), max_size=5))
 def test_reading_agrees_on_members(pairs: list[tuple[str, str]]) -> None:
     inner = "{" + ",".join(f'"{name}":{value}' for name, value in pairs) + "}"
     agree(inner.encode())
@@ -456,3 +452,53 @@ def test_to_json() -> None:
     assert to_json(value, sort=True).startswith(b'{"a"')
     assert json.loads(to_json(value, indent=True)) == value
     assert to_json(value, indent=True).startswith(b'{\n  "b": 0.1,')
+
+
+@pytest.mark.parametrize("text", ["1e400", "[-1e999]", str(2**53), str(10**4000), r'"\ud800"', r'{"\udfff": 1}'])
+def test_a_lenient_reading_lets_pass_what_a_check_then_refuses(text: str) -> None:
+    value, strict = read_leniently(text.encode(), max_bytes=1 << 20)
+    assert not strict
+    with pytest.raises(ParseError) as later:
+        check(value)
+    with pytest.raises(ParseError):
+        read(text.encode())
+    assert later.value.rule in {"parse/nan", "parse/integer-range", "parse/surrogate"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":1,"a":1}',
+        '[{"a+":1,"a+":1}]',
+        '{"a":1,"\\u0061":2}',
+        "NaN",
+        "[-Infinity]",
+        "[1,]",
+        '"\n"',
+        "01",
+        "",
+        "\ufeff1",
+    ],
+)
+def test_a_lenient_reading_is_as_strict_about_the_rest(text: str) -> None:
+    with pytest.raises(ParseError):
+        read_leniently(text.encode(), max_bytes=1 << 20)
+
+
+@pytest.mark.parametrize("depth", [254, 255, 5000])
+def test_a_lenient_reading_has_the_same_depth(depth: int) -> None:
+    text = b'[{"+":' * (depth // 2) + b"[" * (depth % 2) + b"1" + b"]" * (depth % 2) + b"}]" * (depth // 2)
+    if depth <= MAX_DEPTH:
+        assert read_leniently(text, max_bytes=1 << 20)[0] == read(text)
+    else:
+        with pytest.raises(ParseError, match="nested"):
+            read_leniently(text, max_bytes=1 << 20)
+
+
+@given(values)
+def test_a_lenient_reading_of_strict_text_is_the_same(value: Any) -> None:
+    for text in (json.dumps(value), json.dumps(value, ensure_ascii=False, indent=1)):
+        found, strict = read_leniently(text.encode(), max_bytes=1 << 20)
+        assert repr(found) == repr(read(text.encode()))
+        if not strict:
+            check(found)

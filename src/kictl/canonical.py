@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import orjson
 
-from kictl.strictjson import INTEGER_LIMIT, ParseError, decode, parse, pointer_to
+from kictl.strictjson import INTEGER_LIMIT, ParseError, decode, parse, parse_leniently, pointer_to
 
 __all__ = [
     "MAX_BYTES",
@@ -21,6 +21,7 @@ __all__ = [
     "digest",
     "identity",
     "read",
+    "read_leniently",
     "to_json",
 ]
 
@@ -92,14 +93,37 @@ def read(data: bytes | bytearray | memoryview, *, max_bytes: int = MAX_BYTES, ma
     if type(data) is not bytes:
         data = bytes(data)
     if max_depth >= MAX_DEPTH or data.count(b"{") + data.count(b"[") <= max_depth:
-        try:
-            value = orjson.loads(data)
-            out = orjson.dumps(value, None, _STRICT)
-            if out == data or _nothing_lost(data, out):
-                return value
-        except (orjson.JSONDecodeError, orjson.JSONEncodeError):
-            pass  # the strict parser says why, and where
+        value = _read_fast(data)
+        if value is not _REFUSED:
+            return value
     return parse(decode(data), max_depth=max_depth)
+
+
+def read_leniently(data: bytes, *, max_bytes: int) -> tuple[Any, bool]:
+    """As `read`, for a text of many records of which one may be bad; and whether `read` had taken it as well.
+
+    Where it had not, the value may hold integers of any size, infinities for floats beyond the range of a double
+    and halves of surrogate pairs: `check` refuses them. Whatever else `read` refuses is refused here.
+    """
+    if len(data) > max_bytes:
+        raise ParseError("parse/size", f"{len(data)} bytes; at most {max_bytes} are read")
+    value = _read_fast(data)
+    if value is not _REFUSED:
+        return value, True
+    return parse_leniently(decode(data), max_depth=MAX_DEPTH), False
+
+
+_REFUSED: Final = object()
+
+
+def _read_fast(data: bytes) -> Any:
+    """What orjson reads where that is provably all there is; else _REFUSED, and a parser of ours says why."""
+    try:
+        value = orjson.loads(data)
+        out = orjson.dumps(value, None, _STRICT)
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
+        return _REFUSED
+    return value if out == data or _nothing_lost(data, out) else _REFUSED
 
 
 def _nothing_lost(data: bytes, out: bytes) -> bool:

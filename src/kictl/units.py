@@ -30,7 +30,7 @@ _ARCHITECTURES = {"B200": "sm_100", "GB200": "sm_100", "H200": "sm_90", "H100": 
 
 
 def ms_to_ns(ms: float) -> int:
-    """Milliseconds to whole nanoseconds, halves rounded up: floor(ms × 1e6 + 0.5)."""
+    """Milliseconds to whole nanoseconds, halves rounded up: floor(ms × 1e6 + 0.5). OverflowError beyond a double."""
     return math.floor(ms * NS_PER_MS + 0.5)
 
 
@@ -86,7 +86,10 @@ def instant(text: str) -> str:
     if "T" not in text and " " not in text:
         raise ValueError(f"not a date and time: {text!r}")
     moment = datetime.fromisoformat(text)
-    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    try:
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(f"beyond the years 1 to 9999 in UTC: {text!r}") from error
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
 
 

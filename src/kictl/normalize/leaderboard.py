@@ -134,7 +134,7 @@ def _run(row: Json, suite: Manifest, implementation: Manifest, protocol: Manifes
         "protocolDigest": str(protocol.digest),
         "environmentDigest": str(environment.digest),
         "status": "passed",
-        "timing": {"primaryStatistic": "mean", "latencyNs": {"mean": units.ms_to_ns(row["latency_ms"])}},
+        "timing": {"primaryStatistic": "mean", "latencyNs": {"mean": _latency_ns(row)}},
         "sourceNative": {
             "source": SOURCE,
             "benchmark": row["kernel_name"],
@@ -152,6 +152,13 @@ def _run_metadata(row: Json) -> Json:
     if row.get("worker_id"):
         metadata["labels"] = {"worker": units.title(row["worker_id"])}
     return metadata
+
+
+def _latency_ns(row: Json) -> int:
+    try:
+        return units.ms_to_ns(row["latency_ms"])
+    except OverflowError as error:
+        raise NormalizeError(f"latency_ms: {row['latency_ms']} ms is beyond any range", "/spec/timing") from error
 
 
 def _observed_at(row: Json) -> str:
