@@ -4,9 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from kictl import canonical
+from kictl import canonical, units
+from kictl.canonical import Digest
 from kictl.model import Bounds, CaseBounds, Json
+
+
+@dataclass(frozen=True, slots=True)
+class BoundsFacts:
+    """The bounds of a whole suite: geometric means over its cases in ns, None where the source has none to trust."""
+
+    digest: Digest
+    sol_bound_ns: float | None
+    scoring_baseline_ns: float | None
+    is_dummy: bool
+
+    @classmethod
+    def of(cls, bounds: Bounds) -> BoundsFacts:
+        sol, baseline = sol_bound_ms(bounds), scoring_baseline_ms(bounds)
+        return cls(bounds.digest, _ns(sol), _ns(baseline), bounds.is_dummy)
 
 
 def of_workloads(workloads: Iterable[Json], *, is_dummy: bool = False) -> Bounds:
@@ -39,3 +56,7 @@ def case_score(latency_ms: float, baseline_ms: float, sol_ms: float) -> float:
     if baseline_ms <= sol_ms:
         return 1.0 if latency_ms <= sol_ms else 0.0
     return 1 / (1 + (latency_ms - sol_ms) / (baseline_ms - sol_ms))
+
+
+def _ns(ms: float | None) -> float | None:
+    return None if ms is None else ms * units.NS_PER_MS

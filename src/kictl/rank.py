@@ -69,9 +69,14 @@ def rank(entries: Iterable[Entry], score: Score = by_latency) -> list[Ranked]:
         above = values[position - 1] if position else None
         place += above is None or above != value
         below = values[position + 1] if position + 1 < len(values) else None
-        near = above is not None and above != value and abs(value - above) <= NEAR * abs(above)
+        near = above is not None and above != value and is_near(value, above)
         ranked.append(Ranked(place, entry, tied=value in (above, below), near=near))
     return ranked
+
+
+def is_near(value: float, reference: float) -> bool:
+    """Whether a value is within the portal's noise of another."""
+    return abs(value - reference) <= NEAR * abs(reference)
 
 
 def _id_order(submission: str) -> tuple[int, str]:

@@ -93,6 +93,11 @@ def instant(text: str) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
 
 
+def days_between(start: str, end: str) -> int:
+    """Whole days from one instant to a later one; none where it is not later."""
+    return max(0, (datetime.fromisoformat(end) - datetime.fromisoformat(start)).days)
+
+
 def now() -> str:
     """The present instant, in the same form."""
     return instant(datetime.now(UTC).isoformat())

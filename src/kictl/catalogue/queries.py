@@ -57,11 +57,20 @@ def definitions(catalogue: Catalogue) -> list[Known]:
     return [Known(*row) for row in rows]
 
 
+def authors(catalogue: Catalogue) -> list[str]:
+    """Everybody who submitted something."""
+    return [row[0] for row in catalogue.db.execute("SELECT DISTINCT author FROM submission ORDER BY author")]
+
+
 def cohorts(catalogue: Catalogue, definition_id: int) -> list[Cohort]:
     """The cohorts of a definition: by GPU, then the newest stack first; older versions of the definition last."""
+    return cohorts_where(catalogue, "c.definition_id = ?", definition_id)
+
+
+def cohorts_where(catalogue: Catalogue, condition: str, *values: object) -> list[Cohort]:
+    """The cohorts that a condition on `cohort c` and `definition d` selects, in the order of `cohorts`."""
     rows = catalogue.db.execute(
-        f"{_COHORT} WHERE c.definition_id = ? ORDER BY c.gpu, c.stack IS NULL, c.stack DESC, c.id DESC",
-        (definition_id,),
+        f"{_COHORT} WHERE {condition} ORDER BY d.name, c.gpu, c.stack IS NULL, c.stack DESC, c.id DESC", values
     )
     return [_cohort(row) for row in rows]
 
@@ -74,16 +83,22 @@ def _cohort(row: tuple[Any, ...]) -> Cohort:
     )
 
 
+_ENTRY = (
+    "SELECT s.cohort_id, s.external_id, s.author, s.latency_ns, s.observed_at, m.digest, s.unlisted,"
+    " s.sol_score, s.avg_speedup, s.fast_1_count, s.fast_1_total"
+    " FROM submission s JOIN manifest m ON m.id = s.run_id WHERE s.standing = 'current'"
+)
+
+
 def entries(catalogue: Catalogue, cohort_id: int) -> list[Entry]:
     """The current runs of a cohort."""
-    rows = catalogue.db.execute(
-        "SELECT s.external_id, s.author, s.latency_ns, s.observed_at, m.digest, s.unlisted,"
-        " s.sol_score, s.avg_speedup, s.fast_1_count, s.fast_1_total"
-        " FROM submission s JOIN manifest m ON m.id = s.run_id"
-        " WHERE s.cohort_id = ? AND s.standing = 'current'",
-        (cohort_id,),
-    )
-    return [_entry(*row) for row in rows]
+    return [_entry(*row[1:]) for row in catalogue.db.execute(f"{_ENTRY} AND s.cohort_id = ?", (cohort_id,))]
+
+
+def all_entries(catalogue: Catalogue) -> Iterator[tuple[int, Entry]]:
+    """Every current run, with the id of its cohort."""
+    for row in catalogue.db.execute(_ENTRY):
+        yield row[0], _entry(*row[1:])
 
 
 def _entry(
@@ -114,12 +129,12 @@ def excluded(catalogue: Catalogue, definition_id: int) -> Counter[str]:
     return found
 
 
-def bounds(catalogue: Catalogue, definition_id: int) -> Bounds:
-    """The bounds that the definition's latest version states."""
+def bounds(catalogue: Catalogue, definition_id: int, *, import_id: int | None = None) -> Bounds:
+    """The bounds that the definition stated last, or when an import read it."""
     row = catalogue.db.execute(
         "SELECT b.id, b.digest, b.is_dummy FROM definition_version v JOIN bounds b ON b.id = v.bounds_id"
-        " WHERE v.definition_id = ? ORDER BY v.id DESC LIMIT 1",
-        (definition_id,),
+        " WHERE v.definition_id = ? AND v.import_id <= coalesce(?, v.import_id) ORDER BY v.id DESC LIMIT 1",
+        (definition_id, import_id),
     ).fetchone()
     return Bounds(Digest.from_raw(row[1]), tuple(_case_bounds(catalogue, row[0])), bool(row[2]))
 

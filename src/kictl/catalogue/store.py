@@ -43,8 +43,8 @@ class Catalogue:
         return catalogue
 
     @classmethod
-    def open(cls, path: Path) -> Catalogue:
-        """Opens an existing catalogue; what it holds is not changed, but for a migration of an older one."""
+    def open(cls, path: Path, *, writable: bool = False) -> Catalogue:
+        """Opens an existing catalogue; unless it is `writable`, all that can change is an older one's schema."""
         if not path.is_file():
             raise CatalogueError(f"no catalogue at {path}", code="no_catalogue", hint="run 'kictl import' first")
         catalogue = cls(path, _connect(path, "rw"))
@@ -52,7 +52,7 @@ class Catalogue:
             catalogue._check_version()
             if catalogue._version() < len(STEPS):
                 catalogue._migrate()
-            catalogue.db.execute("PRAGMA query_only = ON")
+            catalogue.db.execute(f"PRAGMA query_only = {'OFF' if writable else 'ON'}")
         return catalogue
 
     def __enter__(self) -> Catalogue:

@@ -52,13 +52,16 @@ def _cohort_json(table: Table, ranked_by: str) -> dict[str, Any]:
         "stack": cohort.stack,
         "kernel": cohort.kernel,
         "comparison_key": cohort.comparison_key,
-        "bounds_digest": table.bounds_digest,
+        "bounds_digest": table.bounds.digest,
         "cases": cohort.cases,
         "population": table.population,
         "authors": table.authors,
         "ranked_by": ranked_by,
         "policy": POLICY,
-        "reference": {"sol_bound_ns": table.sol_bound_ns, "scoring_baseline_ns": table.scoring_baseline_ns},
+        "reference": {
+            "sol_bound_ns": table.bounds.sol_bound_ns,
+            "scoring_baseline_ns": table.bounds.scoring_baseline_ns,
+        },
         "rows": [_row_json(ranked) for ranked in table.rows],
     }
 
@@ -103,9 +106,9 @@ def _grid(comparison: Comparison, table: Table, roomy: bool) -> Grid:
     first = table.rows[0].entry.latency_ns if table.rows else None
     names = ("#", "author", "id", f"{unit.name}", "ratio", "SOL", "speedup", "faster", "date", "digest")
     rows = [
-        _reference("SOL bound", table.sol_bound_ns, first, unit),
+        _reference("SOL bound", table.bounds.sol_bound_ns, first, unit),
         *(_row(ranked, first, unit, 12 if roomy else 8) for ranked in table.rows),
-        _reference("baseline", table.scoring_baseline_ns, first, unit),
+        _reference("baseline", table.bounds.scoring_baseline_ns, first, unit),
     ]
     return Grid(
         head=_head(comparison, table, roomy),
@@ -123,7 +126,7 @@ def _grid(comparison: Comparison, table: Table, roomy: bool) -> Grid:
 def _head(comparison: Comparison, table: Table, roomy: bool) -> tuple[str, ...]:
     cohort = table.cohort
     key, bounds = (
-        str(d) if roomy else f"sha256:{Digest(d).short}…" for d in (cohort.comparison_key, table.bounds_digest)
+        str(d) if roomy else f"sha256:{Digest(d).short}…" for d in (cohort.comparison_key, table.bounds.digest)
     )
     runs = (
         f"{table.population} run{'s' * (table.population != 1)} by {table.authors} author{'s' * (table.authors != 1)}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from kictl import bounds as bound_math
 from kictl import patterns, rank, units
+from kictl.bounds import BoundsFacts
 from kictl.catalogue import queries
 from kictl.catalogue.queries import Cohort
 from kictl.catalogue.store import Catalogue
@@ -38,7 +38,7 @@ class Options:
 class Table:
     """One cohort, ranked. `population` counts its runs, `authors` who they are by; `rows` is what was asked for.
 
-    The bound and the baseline are geometric means over the cases, in ns; None where the source does not give them.
+    `bounds` are those that the definition states now.
     """
 
     cohort: Cohort
@@ -46,9 +46,7 @@ class Table:
     authors: int
     rows: tuple[rank.Ranked, ...]
     best_ns: int | None
-    sol_bound_ns: float | None
-    scoring_baseline_ns: float | None
-    bounds_digest: str
+    bounds: BoundsFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +95,5 @@ def _table(catalogue: Catalogue, cohort: Cohort, bounds: Bounds, options: Option
         authors=len({entry.author for entry in entries}),
         rows=tuple(ranked[: options.limit]),
         best_ns=min((entry.latency_ns for entry in entries), default=None),
-        sol_bound_ns=_ns(bound_math.sol_bound_ms(bounds)),
-        scoring_baseline_ns=_ns(bound_math.scoring_baseline_ms(bounds)),
-        bounds_digest=bounds.digest,
+        bounds=BoundsFacts.of(bounds),
     )
-
-
-def _ns(ms: float | None) -> float | None:
-    return None if ms is None else ms * units.NS_PER_MS

@@ -1,0 +1,232 @@
+"""Leaders: who is first in every cohort, by how much, for how long; and the same by author."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from kictl import patterns, rank, units
+from kictl.bounds import BoundsFacts
+from kictl.catalogue import dossiers, queries
+from kictl.catalogue import leaders as catalogued
+from kictl.catalogue.leaders import Group
+from kictl.catalogue.queries import Cohort
+from kictl.catalogue.store import Catalogue
+from kictl.errors import UsageError
+from kictl.rank import Entry
+
+PLACES = (1, 5, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which cohorts are asked for; empty means all. `authors`: cohorts that one of them has a run in."""
+
+    gpus: tuple[str, ...] = ()
+    stacks: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    authors: tuple[str, ...] = ()
+    definitions: tuple[str, ...] = ()
+
+    def groups(self, catalogue: Catalogue) -> Iterator[Group]:
+        """The cohorts, each with all its runs. Raises UsageError for a definition pattern that means nothing."""
+        gpus = {units.gpu(name).name for name in self.gpus}
+        known = [definition.name for definition in queries.definitions(catalogue)]
+        names = {name for pattern in self.definitions for name in patterns.all_matching(pattern, known)}
+        for group in catalogued.groups(catalogue):
+            cohort = group.cohort
+            wanted = (
+                (not gpus or cohort.gpu in gpus)
+                and (not self.stacks or cohort.stack in self.stacks)
+                and (not names or cohort.definition in names)
+                and (not self.tags or not set(self.tags).isdisjoint(group.tags))
+                and (not self.authors or any(entry.author in self.authors for entry in group.entries))
+            )
+            if wanted:
+                yield group
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """The head of one cohort, each author by the best run.
+
+    `places` are the entries at first, fifth and tenth place, None where there are fewer. `shared` counts the others
+    that have exactly the first's value, `near_ties` those behind it within the portal's noise. `age_days` is how long
+    the first has stood, up to the catalogue's last import. `gap` is the first's latency over the bound, None without
+    a bound.
+    """
+
+    cohort: Cohort
+    tags: tuple[str, ...]
+    outdated: bool
+    runs: int
+    authors: int
+    places: tuple[Entry | None, ...]
+    shared: int
+    near_ties: int
+    age_days: int
+    bounds: BoundsFacts
+    gap: float | None
+
+    @property
+    def first(self) -> Entry:
+        entry = self.places[0]
+        if entry is None:
+            raise ValueError("a cohort without runs has no leader")
+        return entry
+
+
+@dataclass(frozen=True, slots=True)
+class Leaders:
+    """The leaders of the cohorts that were asked for. `as_of` is the time of the catalogue's last import."""
+
+    ranked_by: str
+    as_of: str
+    rows: tuple[Leader, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """How an author stands in the cohorts that were asked for: numbers of cohorts, never a mean over them.
+
+    `alone` and `shared` are the cohorts led, `near` those where the best run is behind the first within the portal's
+    noise, `top_five` those where the author is among the first five authors (led ones included); `entered` counts all,
+    `runs` are the current runs in them.
+    """
+
+    name: str
+    alone: int
+    shared: int
+    near: int
+    top_five: int
+    entered: int
+    runs: int
+    leads: tuple[str, ...]
+    """The definitions of the cohorts led, each once."""
+
+    @property
+    def led(self) -> int:
+        return self.alone + self.shared
+
+
+@dataclass(frozen=True, slots=True)
+class Authors:
+    """The authors of the cohorts that were asked for, those who lead most of them first."""
+
+    ranked_by: str
+    as_of: str
+    cohorts: int
+    rows: tuple[Author, ...]
+
+
+def leaders(
+    catalogue: Catalogue, wanted: Filter | None = None, *, by: str = "latency", sort: str = "definition"
+) -> Leaders:
+    """The leader of every cohort that has a run: by GPU, then stack, then as `sort` says (a name in SORTS)."""
+    as_of = _as_of(catalogue)
+    rows = [
+        leader for group in (wanted or Filter()).groups(catalogue) if (leader := _leader(group, by, as_of)) is not None
+    ]
+    rows.sort(key=SORTS[sort])
+    rows.sort(key=lambda row: row.cohort.stack or "", reverse=True)
+    rows.sort(key=lambda row: row.cohort.gpu)
+    return Leaders(by, as_of, tuple(rows))
+
+
+def authors(catalogue: Catalogue, wanted: Filter | None = None, *, by: str = "latency") -> Authors:
+    """Every author of the cohorts asked for, by the number of cohorts led, then near, then entered, then by name."""
+    as_of = _as_of(catalogue)
+    wanted = wanted or Filter()
+    tallies: dict[str, _Tally] = defaultdict(_Tally)
+    count = 0
+    for group in wanted.groups(catalogue):
+        ranked = _by_author(group, by)
+        count += bool(ranked)
+        for position, item in enumerate(ranked):
+            tallies[item.entry.author].add(group, ranked, position, by)
+    rows = [tally.total(name) for name, tally in tallies.items() if not wanted.authors or name in wanted.authors]
+    rows.sort(key=lambda row: (-row.led, -row.near, -row.top_five, -row.entered, row.name))
+    return Authors(by, as_of, count, tuple(rows))
+
+
+class _Tally:
+    """The counts of one author while cohorts are gone through."""
+
+    def __init__(self) -> None:
+        self.alone = self.shared = self.near = self.top_five = self.entered = self.runs = 0
+        self.leads: dict[str, None] = {}
+
+    def add(self, group: Group, ranked: list[rank.Ranked], position: int, by: str) -> None:
+        item = ranked[position]
+        self.entered += 1
+        self.runs += sum(entry.author == item.entry.author for entry in group.entries)
+        self.top_five += item.rank <= PLACES[1]
+        if item.rank == 1:
+            self.leads[group.cohort.definition] = None
+            self.shared += item.tied
+            self.alone += not item.tied
+        else:
+            self.near += _is_near(item.entry, ranked[0].entry, by)
+
+    def total(self, name: str) -> Author:
+        return Author(
+            name, self.alone, self.shared, self.near, self.top_five, self.entered, self.runs, tuple(self.leads)
+        )
+
+
+def _leader(group: Group, by: str, as_of: str) -> Leader | None:
+    ranked = _by_author(group, by)
+    if not ranked:
+        return None
+    first = ranked[0].entry
+    bounds = BoundsFacts.of(group.bounds)
+    return Leader(
+        cohort=group.cohort,
+        tags=group.tags,
+        outdated=group.outdated,
+        runs=len(group.entries),
+        authors=len(ranked),
+        places=tuple(ranked[place - 1].entry if place <= len(ranked) else None for place in PLACES),
+        shared=sum(item.rank == 1 for item in ranked) - 1,
+        near_ties=sum(item.rank > 1 and _is_near(item.entry, first, by) for item in ranked),
+        age_days=units.days_between(first.observed_at, as_of),
+        bounds=bounds,
+        gap=first.latency_ns / bounds.sol_bound_ns if bounds.sol_bound_ns else None,
+    )
+
+
+def _by_author(group: Group, by: str) -> list[rank.Ranked]:
+    score = rank.ORDERS[by]
+    return rank.rank(rank.best_per_author(group.entries, score), score)
+
+
+def _is_near(entry: Entry, first: Entry, by: str) -> bool:
+    score = rank.ORDERS[by]
+    mine, best = score(entry), score(first)
+    return mine is not None and best is not None and rank.is_near(mine, best)
+
+
+def _as_of(catalogue: Catalogue) -> str:
+    as_of = dossiers.last_import_at(catalogue)
+    if as_of is None:
+        raise UsageError("the catalogue holds no import", code="empty_catalogue", hint="run 'kictl import' first")
+    return as_of
+
+
+def _margin(row: Leader) -> float:
+    """The fifth latency over the first: how close the field is."""
+    fifth = row.places[1]
+    return fifth.latency_ns / row.first.latency_ns if fifth else float("inf")
+
+
+SORTS: dict[str, Callable[[Leader], tuple[float | str, ...]]] = {
+    "definition": lambda row: (row.cohort.definition, float(row.outdated)),
+    "gap": lambda row: (-(row.gap or 0.0), row.cohort.definition),
+    "age": lambda row: (-row.age_days, row.cohort.definition),
+    "entries": lambda row: (row.authors, row.runs, row.cohort.definition),
+    "contest": lambda row: (-row.near_ties, _margin(row), row.cohort.definition),
+    "leader": lambda row: (row.first.author, row.cohort.definition),
+}
+"""Orders of the leaders: by name, the widest gap to the bound first, the oldest first, the fewest authors first, the
+most contested first, by who leads."""

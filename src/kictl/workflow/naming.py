@@ -1,0 +1,156 @@
+"""What a name on the command line means: a submission, a run, a cohort, a definition, an author or an import."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from kictl import patterns
+from kictl.catalogue import dossiers, queries
+from kictl.catalogue.dossiers import RunRow, SubmissionRow
+from kictl.catalogue.store import Catalogue
+from kictl.errors import UsageError
+from kictl.text import cut
+
+KINDS = ("submission", "run", "cohort", "definition", "author", "import")
+SHOWN = 20
+
+_PREFIX = re.compile(r"(?:sha256:)?([0-9a-f]{6,64})")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a name means. `key` is the submission's id at its source, the digest of a run or of a cohort's comparison
+    key, the definition's name, the author's name or the import's number."""
+
+    kind: str
+    key: str
+    source: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The unambiguous way to say it."""
+        return f"{self.kind}/{self.key}" if self.source is None else f"{self.kind}/{self.source}/{self.key}"
+
+
+def subject(catalogue: Catalogue, name: str) -> Subject:
+    """The one thing that a name means. UsageError where there is none, or several: then with all of them.
+
+    Exact names go before abbreviations: first submission ids, definitions (full name or number), authors and whole
+    digests; then the first 6 or more digits of a digest; then parts of a definition's name. `kind/name` asks for
+    one kind only, and is the only way to name an import.
+    """
+    kind, slash, rest = name.partition("/")
+    if slash and kind in KINDS:
+        found = [s for tier in _TIERS for s in tier(catalogue, rest) if s.kind == kind] or _others(
+            catalogue, kind, rest
+        )
+    else:
+        found = next((found for tier in _TIERS if (found := list(tier(catalogue, name)))), [])
+    return _only(name, list(dict.fromkeys(found)), lambda: _near(catalogue, name))
+
+
+def run(catalogue: Catalogue, name: str) -> RunRow:
+    """The one run that a name means, as `subject` would take it if there were nothing but submissions and runs.
+    UsageError, with the reasons, for a submission that is not a run."""
+    row = submission(catalogue, name)
+    if isinstance(row, RunRow):
+        return row
+    raise UsageError(
+        f"submission {row.submission} by {row.author} is not a run: {', '.join(row.reasons)}",
+        code="not_a_run",
+        hint=f"'kictl show submission/{row.submission}' shows what is known of it",
+    )
+
+
+def submission(catalogue: Catalogue, name: str) -> RunRow | SubmissionRow:
+    """As `run`, but a submission that never was a run is answered too."""
+    kind, slash, rest = name.partition("/")
+    wanted = (kind,) if slash and kind in ("submission", "run") else ("submission", "run")
+    text = rest if slash and kind in wanted else name
+    tiers = ([s for s in tier(catalogue, text) if s.kind in wanted] for tier in _TIERS)
+    found = next((found for found in tiers if found), [])
+    return row_of(catalogue, _only(name, found, lambda: None, "run"))
+
+
+def row_of(catalogue: Catalogue, found: Subject) -> RunRow | SubmissionRow:
+    """The row of a subject that is a run or a submission."""
+    if found.kind == "run":
+        return dossiers.runs(catalogue, found.key.removeprefix("sha256:"))[0]
+    row = next(r for r in dossiers.submissions(catalogue, found.key) if found.source in (None, r.source))
+    return row if row.run is None else dossiers.runs(catalogue, row.run.removeprefix("sha256:"))[0]
+
+
+def _exact(catalogue: Catalogue, name: str) -> Iterator[Subject]:
+    yield from _submissions(catalogue, name)
+    names = list(dict.fromkeys(known.name for known in queries.definitions(catalogue)))
+    is_number = name.isdigit()
+    yield from (
+        Subject("definition", known) for known in names if known == name or (is_number and _number(known) == name)
+    )
+    if dossiers.submissions_of(catalogue, name):
+        yield Subject("author", name)
+    if (prefix := _PREFIX.fullmatch(name)) and len(prefix[1]) == 64:
+        yield from _digests(catalogue, prefix[1])
+
+
+def _abbreviated(catalogue: Catalogue, name: str) -> Iterator[Subject]:
+    if prefix := _PREFIX.fullmatch(name):
+        yield from _digests(catalogue, prefix[1])
+
+
+def _partial(catalogue: Catalogue, name: str) -> Iterator[Subject]:
+    names = [known.name for known in queries.definitions(catalogue)]
+    yield from (Subject("definition", known) for known in patterns.matching(name, names) if name)
+
+
+_TIERS = (_exact, _abbreviated, _partial)
+
+
+def _submissions(catalogue: Catalogue, name: str) -> Iterator[Subject]:
+    source, slash, external_id = name.rpartition("/")
+    rows = dossiers.submissions(catalogue, external_id)
+    several = len(rows) > 1
+    for row in rows:
+        if not slash or row.source == source:
+            yield Subject("submission", row.submission, row.source if several else None)
+
+
+def _digests(catalogue: Catalogue, prefix: str) -> Iterator[Subject]:
+    yield from (Subject("run", row.run) for row in dossiers.runs(catalogue, prefix, limit=SHOWN + 1))
+    yield from (Subject("cohort", cohort.comparison_key) for cohort in dossiers.cohorts(catalogue, prefix))
+
+
+def _others(catalogue: Catalogue, kind: str, rest: str) -> list[Subject]:
+    if kind == "import" and rest.isascii() and rest.isdigit() and len(rest) < 10:
+        return [Subject("import", rest)] if dossiers.import_event(catalogue, int(rest)) else []
+    return []
+
+
+def _number(definition: str) -> str:
+    return definition.partition("_")[0]
+
+
+def _only(name: str, found: list[Subject], near: Callable[[], str | None], what: str = "thing") -> Subject:
+    if not found:
+        missing = f"nothing in the catalogue is called {cut(name, 200)!r}"
+        if what == "run":
+            missing = f"no run in the catalogue is called {cut(name, 200)!r}"
+        raise UsageError(missing, code="unknown_name", hint=near())
+    if len(found) > 1:
+        more = (f"… and {len(found) - SHOWN} more",) if len(found) > SHOWN else ()
+        raise UsageError(
+            f"{cut(name, 200)!r} could be {len(found)} {what}s",
+            code="ambiguous_name",
+            hint="give one of these, or more digits",
+            details=(*(subject.name for subject in found[:SHOWN]), *more),
+        )
+    return found[0]
+
+
+def _near(catalogue: Catalogue, name: str) -> str | None:
+    known = [definition.name for definition in queries.definitions(catalogue)]
+    close = difflib.get_close_matches(name, [*known, *queries.authors(catalogue)], n=3, cutoff=0.5)
+    return f"did you mean {', '.join(close)}?" if close else None
