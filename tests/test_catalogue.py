@@ -1,0 +1,240 @@
+"""The catalogue file: how it is made, migrated and refused; that it only ever gains manifests, a kernel at a time."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from kictl import canonical
+from kictl.canonical import Digest
+from kictl.catalogue import store
+from kictl.catalogue.migrations import STEPS
+from kictl.catalogue.store import APPLICATION_ID, Catalogue
+from kictl.errors import CatalogueError
+from kictl.model import Manifest
+from leaderboards import FIXTURE, import_folder
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "new folder" / "catalogue #1.sqlite"
+
+
+def schema(path: Path) -> list[tuple[str, str]]:
+    with sqlite3.connect(path) as db:
+        return db.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall()
+
+
+def pragma(path: Path, name: str) -> int:
+    with sqlite3.connect(path) as db:
+        return int(db.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def code_of(path: Path) -> str:
+    """The code with which opening fails; creating has to fail likewise."""
+    codes = set()
+    for opening in (Catalogue.open, Catalogue.create):
+        with pytest.raises(CatalogueError) as caught:
+            opening(path)
+        assert str(path) in str(caught.value)
+        codes.add(caught.value.code)
+    assert len(codes) == 1, codes
+    return codes.pop()
+
+
+# Making, opening, refusing
+
+
+def test_made_on_first_use(path: Path) -> None:
+    Catalogue.create(path).close()
+    assert pragma(path, "application_id") == APPLICATION_ID
+    assert pragma(path, "user_version") == len(STEPS)
+    with Catalogue.open(path) as catalogue:
+        assert list(catalogue.manifests()) == []
+        assert catalogue.digest() == canonical.digest([])
+
+
+def test_making_it_again_keeps_it(path: Path) -> None:
+    import_folder(FIXTURE, path)
+    before = schema(path)
+    with Catalogue.create(path) as catalogue:
+        held = catalogue.digest()
+    assert held != canonical.digest([])
+    assert schema(path) == before
+
+
+def test_tables_are_strict_and_foreign_keys_are_kept(path: Path) -> None:
+    with Catalogue.create(path) as catalogue:
+        tables = catalogue.db.execute("PRAGMA table_list").fetchall()
+        assert [row[1] for row in tables if row[0] == "main" and not row[1].startswith("sqlite_") and not row[5]] == []
+        with pytest.raises(CatalogueError, match="FOREIGN KEY"), catalogue.transaction() as db:
+            db.execute("INSERT INTO body VALUES (999, 'name', x'00')")
+
+
+def test_reading_cannot_write(path: Path) -> None:
+    Catalogue.create(path).close()
+    with (
+        Catalogue.open(path) as catalogue,
+        pytest.raises(CatalogueError, match="readonly"),
+        catalogue.transaction() as db,
+    ):
+        db.execute("DELETE FROM dictionary")
+
+
+def test_none_there(tmp_path: Path) -> None:
+    with pytest.raises(CatalogueError) as caught:
+        Catalogue.open(tmp_path / "none.sqlite")
+    assert caught.value.code == "no_catalogue"
+    assert not (tmp_path / "none.sqlite").exists()
+
+
+def test_another_programs_database(path: Path) -> None:
+    path.parent.mkdir()
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE t (a)")
+    before = path.read_bytes()
+    assert code_of(path) == "not_a_catalogue"
+    assert path.read_bytes() == before
+
+
+def test_a_newer_schema(path: Path) -> None:
+    Catalogue.create(path).close()
+    with sqlite3.connect(path) as db:
+        db.execute(f"PRAGMA user_version = {len(STEPS) + 1}")
+    assert code_of(path) == "newer_catalogue"
+
+
+@pytest.mark.parametrize("content", [b"not a database at all" * 100, b"SQLite format 3\x00" + b"\xff" * 4096])
+def test_no_database(path: Path, content: bytes) -> None:
+    path.parent.mkdir()
+    path.write_bytes(content)
+    assert code_of(path) == "catalogue"
+    assert path.read_bytes() == content
+
+
+def test_a_torn_database(path: Path) -> None:
+    import_folder(FIXTURE, path)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(CatalogueError), Catalogue.open(path) as catalogue:
+        list(catalogue.manifests())
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CatalogueError, match="cannot make"):
+        Catalogue.create(tmp_path / "file" / "c.sqlite")
+
+
+# Migrations
+
+
+def test_every_older_schema_leads_to_the_present_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Catalogue.create(tmp_path / "new.sqlite").close()
+    for number in range(1, len(STEPS)):
+        old = tmp_path / f"{number}.sqlite"
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "STEPS", STEPS[:number])
+            Catalogue.create(old).close()
+        Catalogue.open(old).close()
+        assert schema(old) == schema(tmp_path / "new.sqlite")
+
+
+def test_a_later_step_is_taken_on_opening(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import_folder(FIXTURE, path)
+    monkeypatch.setattr(store, "STEPS", (*STEPS, "CREATE TABLE later (a TEXT DEFAULT ';') STRICT;"))
+    with Catalogue.open(path) as catalogue:
+        assert list(catalogue.db.execute("SELECT * FROM later")) == []
+        assert len(list(catalogue.manifests())) > 100
+    assert pragma(path, "user_version") == len(STEPS) + 1
+
+
+def test_a_step_that_fails_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import_folder(FIXTURE, path)
+    before = schema(path)
+    monkeypatch.setattr(store, "STEPS", (*STEPS, "CREATE TABLE later (a TEXT) STRICT; INSERT INTO nowhere VALUES (1);"))
+    with pytest.raises(CatalogueError, match="nowhere"):
+        Catalogue.open(path)
+    assert schema(path) == before
+    assert pragma(path, "user_version") == len(STEPS)
+
+
+# What it holds
+
+
+def test_every_manifest_is_under_its_own_digest(path: Path) -> None:
+    import_folder(FIXTURE, path)
+    with Catalogue.open(path) as catalogue:
+        manifests = list(catalogue.manifests())
+        assert catalogue.digest() == canonical.digest(sorted(manifest.digest for manifest in manifests))
+        assert catalogue.find(manifests[0].digest) == manifests[0]
+        assert catalogue.find(Digest.of(b"none of them")) is None
+    for manifest in manifests:
+        assert canonical.identity(manifest.document) == manifest.digest
+
+
+def changed(folder: Path, name: str, submission: int, **members: object) -> Path:
+    """A copy of the fixture in which one row of kernel `name` says something else."""
+    shutil.copytree(FIXTURE, folder)
+    file = folder / f"submissions/{name}.json"
+    rows = json.loads(file.read_text("utf-8"))
+    next(row for row in rows if row["id"] == submission).update(members)
+    file.write_text(json.dumps(rows), "utf-8")
+    return folder
+
+
+def test_manifests_are_only_ever_added(path: Path, tmp_path: Path) -> None:
+    def manifests() -> dict[str, object]:
+        with Catalogue.open(path) as catalogue:
+            return {manifest.digest: manifest.spec for manifest in catalogue.manifests()}
+
+    import_folder(FIXTURE, path)
+    first = manifests()
+    import_folder(changed(tmp_path / "faster", "42", 19969, latency_ms=0.0071), path)
+    second = manifests()
+    import_folder(changed(tmp_path / "out", "42", 19900, is_disqualified=True), path)
+    assert len(second) == len(first) + 1
+    assert first.items() <= second.items()
+    assert manifests() == second
+
+
+def test_of_two_editorial_parts_the_order_of_import_does_not_decide(tmp_path: Path) -> None:
+    other = changed(tmp_path / "other", "42", 19969, worker_id="another worker")
+    exports: list[list[Manifest]] = []
+    for order in itertools.permutations((FIXTURE, other)):
+        path = tmp_path / f"{len(exports)}.sqlite"
+        for folder in order:
+            import_folder(folder, path)
+        with Catalogue.open(path) as catalogue:
+            exports.append(list(catalogue.manifests()))
+    assert exports[0] == exports[1]
+
+
+@pytest.mark.parametrize(
+    "table", ["definition", "manifest", "submission", "evidence", "observation", "reading", "body"]
+)
+def test_everything_of_a_kernel_is_committed_at_once(path: Path, table: str) -> None:
+    """Each table in turn refuses its second kernel's rows; nothing of that kernel may be left behind."""
+    import_folder(FIXTURE, path, definitions=("011",))
+    with Catalogue.open(path) as catalogue:
+        before = list(catalogue.db.iterdump())
+    with sqlite3.connect(path) as db:
+        db.execute(
+            f"CREATE TRIGGER refuse BEFORE INSERT ON {table} WHEN (SELECT count(*) FROM import) > 1"
+            " AND EXISTS (SELECT 1 FROM body WHERE import_id = (SELECT max(id) FROM import))"
+            " BEGIN SELECT RAISE(ABORT, 'refused'); END"
+        )
+    with pytest.raises(CatalogueError, match="refused"):
+        import_folder(FIXTURE, path, definitions=("230",))
+    with sqlite3.connect(path) as db:
+        db.execute("DROP TRIGGER refuse")
+        db.execute("DELETE FROM body WHERE import_id > 1")
+        db.execute("DELETE FROM quarantine WHERE import_id > 1")
+        db.execute("DELETE FROM import WHERE id > 1")
+    with Catalogue.open(path) as catalogue:
+        assert list(catalogue.db.iterdump()) == before
+    import_folder(FIXTURE, path, definitions=("230",))
