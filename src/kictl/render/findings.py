@@ -1,0 +1,73 @@
+"""A verification report for people: findings grouped by file, then counts, then what could not be checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from kictl.model import Finding
+from kictl.text import cut, printable
+from kictl.verify.report import Report
+
+LONGEST = 300
+
+
+def render(report: Report) -> str:
+    """The whole report; every line ends with a newline."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: Report) -> Iterator[str]:
+    for subject, findings in groupby(report.findings, key=lambda finding: finding.subject):
+        yield _safe(subject)
+        for finding in findings:
+            yield from _finding(finding)
+        yield ""
+    if report.left_out:
+        yield f"{report.left_out} more findings are counted below, not shown"
+    for rule, count in report.rules.items():
+        yield f"  {count:>7}  {rule}"
+    yield from _not_run(report)
+    yield summary(report)
+
+
+def summary(report: Report) -> str:
+    """One line of counts."""
+    verdict = "ok" if report.ok else "not ok"
+    documents = _count(report.checked, "document")
+    if report.manifests != report.checked:
+        documents += f" with {_count(report.manifests, 'manifest')}"
+    counts = ", ".join(
+        _count(number, noun)
+        for number, noun in ((report.errors, "error"), (report.warnings, "warning"), (report.infos, "note"))
+    )
+    return f"{verdict}: {documents} checked; {counts}"
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    line = f"line {finding.line} " if finding.line is not None else ""
+    pointer = f"{_safe(finding.pointer)} " if finding.pointer else ""
+    yield f"  {finding.severity}: {line}{pointer}[{finding.rule}]"
+    yield f"    {_safe(finding.message)}"
+    stated = finding.message == f"expected {finding.expected}, got {finding.got}"
+    if not stated and finding.expected is not None:
+        yield f"    expected {_safe(finding.expected)}"
+    if not stated and finding.got is not None:
+        yield f"    got      {_safe(finding.got)}"
+
+
+def _not_run(report: Report) -> Iterator[str]:
+    """Rules that could not run, by reason."""
+    reasons: dict[str, list[str]] = {}
+    for rule, reason in report.not_run:
+        reasons.setdefault(reason, []).append(rule)
+    for reason, rules in reasons.items():
+        yield f"not checked, {reason}: {', '.join(rules)}"
+
+
+def _safe(text: str) -> str:
+    return cut(printable(text), LONGEST)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,95 @@
+"""What a verification came to: the findings in the order of their documents, counts, and what could not be checked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from kictl.model import Finding
+
+KEPT = 1000
+"""The most findings of one rule that are kept; all are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`checked` counts documents, `manifests` what was in them; `rules` counts findings by rule, kept or not.
+
+    `not_run` are pairs of rule and reason. `unreadable` says that there was one document, and it could not be parsed.
+    """
+
+    checked: int
+    manifests: int
+    errors: int
+    warnings: int
+    infos: int
+    findings: tuple[Finding, ...]
+    rules: dict[str, int]
+    not_run: tuple[tuple[str, str], ...]
+    unreadable: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return self.errors == 0
+
+    @property
+    def left_out(self) -> int:
+        """Findings that were counted but not kept."""
+        return self.errors + self.warnings + self.infos - len(self.findings)
+
+    def exit_code(self, *, strict: bool = False) -> int:
+        """0 fine, 1 findings that decide, 3 where the one document could not be parsed."""
+        if self.unreadable:
+            return 3
+        return 1 if self.errors or (strict and self.warnings) else 0
+
+    def to_json(self) -> dict[str, Any]:
+        """As other programs read it."""
+        return {
+            "checked": self.checked,
+            "manifests": self.manifests,
+            "ok": self.ok,
+            "errors": self.errors,
+            "warnings": self.warnings,
+            "infos": self.infos,
+            "findings": [as_json(finding) for finding in self.findings],
+            "left_out": self.left_out,
+            "rules": self.rules,
+            "not_run": [{"rule": rule, "reason": reason} for rule, reason in self.not_run],
+        }
+
+
+def as_json(finding: Finding) -> dict[str, Any]:
+    """One finding as other programs read it."""
+    members = ("rule", "severity", "subject", "line", "pointer", "message", "expected", "got", "digest")
+    return {member: getattr(finding, member) for member in members}
+
+
+class Collector:
+    """Findings as they come: counted all, kept up to a limit for each rule."""
+
+    def __init__(self) -> None:
+        self.kept: list[Finding] = []
+        self.rules: Counter[str] = Counter()
+        self.severities: Counter[str] = Counter()
+        self._subjects: dict[str, int] = {}
+
+    def seen(self, subject: str) -> None:
+        """Subjects are reported in the order in which they were first seen."""
+        self._subjects.setdefault(subject, len(self._subjects))
+
+    def add(self, findings: Iterable[Finding]) -> None:
+        for finding in findings:
+            self.rules[finding.rule] += 1
+            self.severities[finding.severity] += 1
+            if self.rules[finding.rule] <= KEPT:
+                self.kept.append(finding)
+
+    def ordered(self) -> tuple[Finding, ...]:
+        def order(finding: Finding) -> tuple[int, int, str, str, str]:
+            first = self._subjects.get(finding.subject, len(self._subjects))
+            return first, finding.line or 0, finding.pointer, finding.rule, finding.message
+
+        return tuple(sorted(self.kept, key=order))
