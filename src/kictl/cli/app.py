@@ -47,7 +47,6 @@ app = typer.Typer(
     name="kictl",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -77,6 +76,6 @@ def run(arguments: Sequence[str]) -> int:
     command = typer.main.get_command(app)
 
     def call() -> object:
-        return command.main(list(arguments), prog_name="kictl", standalone_mode=False)
+        return command.main(list(arguments) or ["--help"], prog_name="kictl", standalone_mode=False)
 
     return boundary.run(call, arguments, sys.stdout, sys.stderr)

@@ -28,7 +28,7 @@ def run(call: Callable[[], object], arguments: Sequence[str], stdout: TextIO, st
         stdout.flush()
     except typer.Exit as error:
         return error.exit_code
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # typer's parser makes the second of the first
         _drop(stdout)
         return CLOSED_PIPE
     except (KeyboardInterrupt, typer.Abort):
