@@ -110,7 +110,7 @@ def test_3_input(tmp_path: Path) -> None:
 
 def test_4_source() -> None:
     with serving() as server:
-        server.script("/api/kernels", Reply(status=403))
+        server.script("kernels", Reply(status=403))
         refused(kictl("import", "sol-execbench", "--base-url", server.url, "--quiet"), 4, "403")
 
 
