@@ -8,7 +8,7 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def printable(text: str) -> str:
-    """The text on one line: control, format, private, unassigned and surrogate characters as \\xNN, \\uNNNN, \\UNNNNNNNN."""
+    """The text on one line: control, format, private, unassigned, surrogate ones as \\xNN, \\uNNNN, \\UNNNNNNNN."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(_escape(char) if unicodedata.category(char) in _HIDDEN else char for char in text)

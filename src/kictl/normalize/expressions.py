@@ -90,16 +90,16 @@ class _Evaluator:
     def primary(self) -> int:
         if self.position == len(self.tokens):
             self.fail("unexpected end")
-        token = self.tokens[self.position]
+        word = self.tokens[self.position]
         self.position += 1
-        if token == "(":
+        if word == "(":
             return self.parenthesis()
-        if token[0].isdigit():
-            value = int(token)
+        if word[0].isdigit():
+            value = int(word)
             return value if value <= MAX_VALUE else self.fail(f"a value beyond {MAX_VALUE}")
-        if token[0].isalpha() or token[0] == "_":
-            return self.axis(token)
-        return self.fail(f"unexpected {token!r}")
+        if word[0].isalpha() or word[0] == "_":
+            return self.axis(word)
+        return self.fail(f"unexpected {word!r}")
 
     def parenthesis(self) -> int:
         self.depth += 1
@@ -120,7 +120,7 @@ def names(expression: str) -> set[str]:
 def evaluate(expression: str, axes: Mapping[str, int]) -> int:
     """The value of an expression under bound axes.
 
-    Raises ExpressionError for a syntax error, an axis that is not bound, a division by zero, or a value beyond 2^53 − 1.
+    Raises ExpressionError for a syntax error, an axis without a value, a division by zero, or a value beyond 2^53 − 1.
     Division and remainder round towards minus infinity.
     """
 
