@@ -351,7 +351,7 @@ def test_a_plain_folder_answers_like_the_api(plain: Path) -> None:
         assert body.url is None
         assert b'"x": 1.50' in value
         assert json.loads(value) == {
-            "data": {"submissions": [{"id": 2, "x": 1.5}, {"id": 1}], "total": 2, "offset": 0, "limit": 2}
+            "data": {"submissions": [{"id": 2, "x": 1.5}, {"id": 1}], "total": 2, "offset": 0, "limit": 50}
         }
         _, after = fetcher.fetch("submissions", {**PAGE, "offset": "2"}, json.loads)
         assert after == {"data": {"submissions": [], "total": 2, "offset": 2, "limit": 50}}

@@ -45,20 +45,22 @@ class Reading:
 
     `expected` is the largest number of rows that the source claimed, `received` the distinct rows read.
     `complete` says that the listing was read to its end without a gap: only then does the absence of a row mean that
-    it is unlisted. `bodies` maps the name of each body read to the digest of its bytes. `definition` is None where the
-    detail itself was quarantined.
+    it is unlisted; `problem` says why it is not. `bodies` maps the name of each body read to the digest of its bytes.
+    Each row received is one of `submissions` or of `quarantined`. `definition` is None where the detail itself was
+    `refused`.
     """
 
     ref: DefinitionRef
     definition: Definition | None
+    refused: Quarantined | None = None
     submissions: tuple[Submission, ...] = ()
     quarantined: tuple[Quarantined, ...] = ()
     expected: int | None = None
     received: int = 0
     complete: bool = False
+    problem: str | None = None
     bodies: Mapping[str, str] = field(default_factory=dict)
     drift: tuple[Drift, ...] = ()
-    warnings: tuple[str, ...] = ()
 
 
 class Source(ABC):

@@ -2,106 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from kictl import canonical, schemas
+from kictl import canonical, schemas, units
+from kictl.canonical import ParseError
 from kictl.errors import InputError, SourceError
-from kictl.model import Definition, Json, Quarantined, Submission
+from kictl.model import Body, Definition, Json, Quarantined, Submission
 from kictl.normalize import definitions, leaderboard
 from kictl.normalize.build import NormalizeError
-from kictl.sources import names
+from kictl.sources import names, paging
+from kictl.sources.drift import DriftLog
 from kictl.sources.fetch import Fetcher
-from kictl.sources.interface import DefinitionRef, Drift, Listing, Reading, Source
+from kictl.sources.interface import DefinitionRef, Listing, Reading, Source
+from kictl.sources.paging import Page, Row
 
-PAGE = 50
-"""The most rows that the service gives at once."""
-MAX_PAGES = 4000
 MAX_BODY = 32 * 2**20
-STEPS_BACK = 3
 
-_STATUSES = frozenset(
-    "RUNNING PENDING_RESULT COMPLETED QUEUED PENDING EVALUATING DEFERRED_RESULT FAILED ERROR REJECTED CANCELLED".split()
-)
+_STATUSES = frozenset({
+    "RUNNING", "PENDING_RESULT", "COMPLETED",
+    "QUEUED", "PENDING", "EVALUATING", "DEFERRED_RESULT", "FAILED", "ERROR", "REJECTED", "CANCELLED",
+})  # fmt: skip
 _MODES = frozenset({"release", "private", "public", None})
-
-
-def _data(schema: str) -> Callable[[bytes], Json]:
-    """A decoder of bodies: the object inside the envelope. It raises InputError for what the schema does not allow."""
-
-    def decode(body: bytes) -> Json:
-        document = canonical.read(body, max_bytes=MAX_BODY)
-        if not schemas.is_valid(schema, document):
-            first = schemas.violations(schema, document)[0]
-            raise InputError(f"{first.pointer or '/'}: {first.message}", code="shape")
-        data: Json = document["data"]
-        return data
-
-    return decode
-
-
-def _envelope(body: bytes) -> Json:
-    """The object inside the envelope of a definition's detail, whose own shape is judged later."""
-    document = canonical.read(body, max_bytes=MAX_BODY)
-    data = document.get("data") if isinstance(document, dict) else None
-    if not isinstance(data, dict):
-        raise InputError("not an object with a data object in it", code="shape")
-    return data
-
-
-class _DriftLog:
-    """Counts what is unknown, with the first example of each."""
-
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-        self.examples: dict[str, str] = {}
-
-    def add(self, what: str, example: object) -> None:
-        self.counts[what] += 1
-        self.examples.setdefault(what, canonical.to_json(example).decode()[:200])
-
-    def members(self, schema: str, document: Json) -> None:
-        for member in document.keys() - schemas.members(schema):
-            self.add(f"{schema} member {member!r}", document[member])
-
-    def result(self) -> tuple[Drift, ...]:
-        return tuple(Drift(what, self.counts[what], self.examples[what]) for what in sorted(self.counts))
-
-
-@dataclass(slots=True)
-class _Rows:
-    """The distinct rows of one listing, in order of first appearance, and how the reading went."""
-
-    by_id: dict[str, Any] = field(default_factory=dict)
-    bodies: dict[str, str] = field(default_factory=dict)
-    total: int | None = None
-    largest_total: int | None = None
-    gap: bool = False
-
-    def add(self, data: Json) -> int:
-        """Takes a page in; returns how many of its rows are new. A repeated row counts as it was last seen."""
-        before = len(self.by_id)
-        for row in data["submissions"]:
-            self.by_id[_row_key(row)] = row
-        total = data.get("total")
-        if isinstance(total, int):
-            self.total = total
-            self.largest_total = max(total, self.largest_total or 0)
-        return len(self.by_id) - before
-
-    @property
-    def complete(self) -> bool:
-        return not self.gap and len(self.by_id) >= (self.total or 0)
-
-
-def _row_key(row: Any) -> str:
-    if isinstance(row, dict) and isinstance(row.get("id"), int | str):
-        return f"id {row['id']}"
-    return "digest " + canonical.Digest.of(canonical.to_json(row))
 
 
 class SolExecBench(Source):
@@ -119,34 +43,34 @@ class SolExecBench(Source):
         return self.fetcher.notes()
 
     def listing(self) -> Listing:
-        body, data = self.fetcher.fetch("kernels", {}, _data("upstream/kernels"))
-        drift = _DriftLog()
+        body, rows = self.fetcher.fetch("kernels", {}, _kernels)
+        drift = DriftLog()
         refs: dict[str, DefinitionRef] = {}
         bad = []
-        for position, row in enumerate(data["kernels"]):
-            ref = _ref(row, drift)
-            if ref is None:
-                bad.append(Quarantined(f"kernels[{position}]", "a kernel needs an integer id and a name", facts=row))
-            else:
-                refs.setdefault(ref.external_id, ref)
+        for position, row in enumerate(rows):
+            try:
+                _add_ref(refs, _ref(row, drift))
+            except NormalizeError as error:
+                bad.append(_quarantined(f"kernels[{position}]", error, row))
         return Listing(tuple(refs.values()), tuple(bad), drift.result(), {body.name: body.digest})
 
     def read(self, ref: DefinitionRef) -> Reading:
-        drift = _DriftLog()
-        bodies: dict[str, str] = {}
+        drift = DriftLog()
+        definition, refused, bodies = self._definition(ref, drift)
+        listing = self._submissions(ref)
         quarantined: list[Quarantined] = []
-        definition = self._definition(ref, drift, bodies, quarantined)
-        rows = self._rows(ref)
-        submissions = list(_submissions(ref, rows.by_id.values(), definition, drift, quarantined))
+        submissions = _normalised(ref, listing.rows.values(), definition, drift, quarantined)
         return Reading(
             ref=ref,
             definition=definition,
+            refused=refused,
             submissions=tuple(submissions),
             quarantined=tuple(quarantined),
-            expected=rows.largest_total,
-            received=len(rows.by_id),
-            complete=rows.complete,
-            bodies={**bodies, **rows.bodies},
+            expected=listing.expected,
+            received=len(listing.rows),
+            complete=listing.problem is None,
+            problem=listing.problem,
+            bodies={**bodies, **listing.bodies},
             drift=drift.result(),
         )
 
@@ -166,75 +90,104 @@ class SolExecBench(Source):
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _definition(
-        self, ref: DefinitionRef, drift: _DriftLog, bodies: dict[str, str], quarantined: list[Quarantined]
-    ) -> Definition | None:
+        self, ref: DefinitionRef, drift: DriftLog
+    ) -> tuple[Definition | None, Quarantined | None, dict[str, str]]:
+        """The definition, or why there is none; and the body that was read."""
         where = f"kernels/{ref.external_id}"
         try:
-            body, detail = self.fetcher.fetch(where, {}, _envelope)
+            body, (detail, strict) = self.fetcher.fetch(where, {}, _detail)
         except SourceError as error:
             if error.code != "not_found":
                 raise
-            quarantined.append(Quarantined(where, str(error)))
-            return None
-        bodies[body.name] = body.digest
-        drift.members("upstream/kernel", detail)
+            return None, Quarantined(where, str(error)), {}
+        bodies: dict[str, str] = {body.name: body.digest}
         try:
-            return _checked_definition(ref, detail)
+            return _checked_definition(ref, detail, drift, strict=strict), None, bodies
         except NormalizeError as error:
-            quarantined.append(Quarantined(where, str(error), error.pointer))
-            return None
+            return None, Quarantined(where, str(error), error.pointer), bodies
 
-    def _rows(self, ref: DefinitionRef) -> _Rows:
-        """Every page. Each begins with the last row of the one before: if that row is not there, rows have moved up
-        in the meantime, and the reading steps back; newer rows that push others down only make repeats."""
-        rows = _Rows()
-        offset, furthest, steps_back = 0, -1, 0
-        for _ in range(MAX_PAGES):
-            params = {"kernel_id": ref.external_id, "offset": str(offset), "limit": str(PAGE)}
-            body, data = self.fetcher.fetch("submissions", params, _data("upstream/submissions"))
-            rows.bodies[body.name] = body.digest
-            page = data["submissions"]
-            moved = offset > 0 and bool(page) and _row_key(page[0]) not in rows.by_id
-            new = rows.add(data)
-            if moved and steps_back < STEPS_BACK:
-                steps_back += 1
-                offset = max(0, offset - PAGE // 2)
-                continue
-            rows.gap = rows.gap or moved
-            furthest = max(furthest, offset)
-            offset += max(len(page) - 1, 1)
-            if not page or not (new or steps_back) or offset <= furthest or _is_short(data, rows):
-                return rows
-            steps_back = 0
-        rows.gap = True
-        return rows
+    def _submissions(self, ref: DefinitionRef) -> paging.Listing:
+        def page(offset: int) -> tuple[Body, Page]:
+            params = {"kernel_id": ref.external_id, "offset": str(offset), "limit": str(paging.PAGE)}
+            return self.fetcher.fetch("submissions", params, _page)
+
+        try:
+            return paging.read(page)
+        except SourceError as error:
+            if error.code != "not_found":
+                raise
+            return paging.Listing(problem="it was not found")
 
 
-def _is_short(data: Json, rows: _Rows) -> bool:
-    """A page that is not full ends a listing, unless a total says that there is more."""
-    limit = data.get("limit")
-    full = min(PAGE, limit) if isinstance(limit, int) and limit > 0 else PAGE
-    return len(data["submissions"]) < full and len(rows.by_id) >= (rows.total or 0)
+def _data(body: bytes, schema: str, listed: str) -> tuple[Json, list[Any], bool]:
+    """The envelope's object without its list, the list, and whether the body is I-JSON throughout.
+
+    Raises InputError for what the schema does not allow. Each row is judged by itself, later.
+    """
+    document, strict = canonical.read_leniently(body, max_bytes=MAX_BODY)
+    data = document.get("data") if isinstance(document, dict) else None
+    rows = data.get(listed) if isinstance(data, dict) else None
+    if not isinstance(data, dict) or not isinstance(rows, list):
+        raise InputError(f"not an object with data.{listed}, a list, in it", code="shape")
+    rest = {**data, listed: []}
+    canonical.check(rest)
+    if not schemas.is_valid(schema, {"data": rest}):
+        first = schemas.violations(schema, {"data": rest})[0]
+        raise InputError(f"{first.pointer or '/'}: {first.message}", code="shape")
+    return rest, rows, strict
 
 
-def _ref(row: Any, drift: _DriftLog) -> DefinitionRef | None:
-    if not schemas.is_valid("upstream/kernel-row", row):
-        return None
-    drift.members("upstream/kernel-row", row)
+def _kernels(body: bytes) -> list[Row]:
+    _, rows, strict = _data(body, "upstream/kernels", "kernels")
+    return paging.rows(rows, strict=strict)
+
+
+def _page(body: bytes) -> Page:
+    data, rows, strict = _data(body, "upstream/submissions", "submissions")
+    return Page(paging.rows(rows, strict=strict), _count(data.get("total")), _count(data.get("limit")))
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and value >= 0 else None
+
+
+def _detail(body: bytes) -> tuple[Json, bool]:
+    """The object inside the envelope of a definition's detail, whose own shape is judged later."""
+    document, strict = canonical.read_leniently(body, max_bytes=MAX_BODY)
+    data = document.get("data") if isinstance(document, dict) else None
+    if not isinstance(data, dict):
+        raise InputError("not an object with a data object in it", code="shape")
+    return data, strict
+
+
+def _ref(row: Row, drift: DriftLog) -> DefinitionRef:
+    kernel = _checked("upstream/kernel-row", row)
+    drift.members("upstream/kernel-row", kernel)
+    for gpu in kernel["gpu_types"]:
+        _note_gpu(gpu, kernel["id"], drift)
     return DefinitionRef(
-        external_id=str(row["id"]),
-        name=row["name"],
-        gpus=tuple(row.get("gpu_types") or ()),
-        tags=tuple(row.get("tags") or ()),
-        announced=row.get("submission_count"),
+        external_id=str(kernel["id"]),
+        name=kernel["name"],
+        gpus=tuple(kernel["gpu_types"]),
+        tags=tuple(kernel.get("tags") or ()),
+        announced=_count(kernel.get("submission_count")),
     )
 
 
-def _checked_definition(ref: DefinitionRef, detail: Json) -> Definition:
-    _check("upstream/kernel", {"data": detail})
-    if str(detail["id"]) != ref.external_id:
-        raise NormalizeError(f"asked for kernel {ref.external_id}, got {detail['id']}", "/id")
-    return definitions.definition(detail)
+def _add_ref(refs: dict[str, DefinitionRef], ref: DefinitionRef) -> None:
+    if refs.setdefault(ref.external_id, ref) != ref:
+        raise NormalizeError(f"an earlier row has the id {ref.external_id}, too", "/id")
+
+
+def _checked(schema: str, row: Row) -> Json:
+    """The row's value, which has the shape of the schema and an id that is written as an integer."""
+    if row.fault is not None:
+        raise NormalizeError(row.fault.detail, row.fault.pointer)
+    _check(schema, row.value)
+    if type(row.value["id"]) is not int:
+        raise NormalizeError(f"the id {row.value['id']} is not written as an integer", "/id")
+    value: Json = row.value
+    return value
 
 
 def _check(schema: str, document: Any) -> None:
@@ -243,32 +196,62 @@ def _check(schema: str, document: Any) -> None:
         raise NormalizeError(f"{first.pointer or '/'}: {first.message}", first.pointer)
 
 
-def _submissions(
+def _quarantined(where: str, error: NormalizeError, row: Row, external_id: str | None = None) -> Quarantined:
+    facts = row.value if row.fault is None else row.text
+    return Quarantined(where, str(error), error.pointer, facts, external_id)
+
+
+def _checked_definition(ref: DefinitionRef, detail: Json, drift: DriftLog, *, strict: bool) -> Definition:
+    try:
+        if not strict:
+            canonical.check(detail)
+        _check("upstream/kernel", {"data": detail})
+        if str(detail["id"]) != ref.external_id:
+            raise NormalizeError(f"asked for kernel {ref.external_id}, got {detail['id']}", "/id")
+        drift.members("upstream/kernel", detail)
+        return definitions.definition(detail)
+    except ParseError as error:
+        raise NormalizeError(error.detail, error.pointer) from error
+
+
+def _normalised(
     ref: DefinitionRef,
-    rows: Iterable[Any],
+    rows: Iterable[Row],
     definition: Definition | None,
-    drift: _DriftLog,
+    drift: DriftLog,
     quarantined: list[Quarantined],
 ) -> Iterator[Submission]:
     for row in rows:
         try:
             yield _submission(ref, row, definition, drift)
         except NormalizeError as error:
-            number = row.get("id") if isinstance(row, dict) else None
+            number = row.value.get("id") if isinstance(row.value, dict) else None
             name = str(number) if type(number) is int else None
             where = f"kernels/{ref.external_id} submission {name or 'without an id'}"
-            quarantined.append(Quarantined(where, str(error), error.pointer, row, name))
+            quarantined.append(_quarantined(where, error, row, name))
 
 
-def _submission(ref: DefinitionRef, row: Any, definition: Definition | None, drift: _DriftLog) -> Submission:
-    _check("upstream/submission", row)
-    drift.members("upstream/submission", row)
+def _submission(ref: DefinitionRef, row: Row, definition: Definition | None, drift: DriftLog) -> Submission:
+    submission = _checked("upstream/submission", row)
+    drift.members("upstream/submission", submission)
+    _note_values(submission, drift)
+    if str(submission["kernel_id"]) != ref.external_id:
+        raise NormalizeError(
+            f"a row of kernel {submission['kernel_id']} in the listing of {ref.external_id}", "/kernel_id"
+        )
+    if definition is None:
+        raise NormalizeError("its definition is quarantined")
+    return leaderboard.submission(submission, definition)
+
+
+def _note_values(row: Json, drift: DriftLog) -> None:
     if row["status"] not in _STATUSES:
         drift.add(f"status {row['status']!r}", row["id"])
     if row.get("submission_mode") not in _MODES:
         drift.add(f"submission_mode {row['submission_mode']!r}", row["id"])
-    if str(row["kernel_id"]) != ref.external_id:
-        raise NormalizeError(f"a row of kernel {row['kernel_id']} in the listing of {ref.external_id}", "/kernel_id")
-    if definition is None:
-        raise NormalizeError("its definition is quarantined")
-    return leaderboard.submission(row, definition)
+    _note_gpu(row["gpu_type"], row["id"], drift)
+
+
+def _note_gpu(name: str, example: int, drift: DriftLog) -> None:
+    if not units.gpu(name).known:
+        drift.add(f"gpu_type {name!r}", example)

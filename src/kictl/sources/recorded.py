@@ -114,7 +114,8 @@ class Replay(Fetcher):
             offset = int(params["offset"])
         except (ValueError, RecursionError) as error:
             raise InputError(f"{self._file(exchange)}: not an array of rows: {error}") from error
-        page, limit = (rows, count) if offset == 0 else (b"[]", int(params["limit"]))
+        # A page that is not full, as the last one of a listing is.
+        page, limit = (rows, max(count + 1, int(params["limit"]))) if offset == 0 else (b"[]", int(params["limit"]))
         tail = b',"total":%d,"offset":%d,"limit":%d}}' % (count, offset, limit)
         return b'{"data":{"submissions":' + page + tail
 
