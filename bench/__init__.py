@@ -1,0 +1,1 @@
+"""Measures kictl against its peers and against what is possible."""
