@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -28,7 +29,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """An entry with its dense rank; `tied` where others share it, `near` where the value above is within the noise."""
+    """An entry with its dense rank; `tied` where others share it, `near` where the rank above is within the noise."""
 
     rank: int
     entry: Entry
@@ -62,16 +63,13 @@ def rank(entries: Iterable[Entry], score: Score = by_latency) -> list[Ranked]:
     scored.sort(key=lambda pair: _id_order(pair[1].submission))
     scored.sort(key=lambda pair: pair[1].observed_at, reverse=True)
     scored.sort(key=lambda pair: pair[0])
-    values = [value for value, _ in scored]
-    ranked: list[Ranked] = []
-    place = 0
-    for position, (value, entry) in enumerate(scored):
-        above = values[position - 1] if position else None
-        place += above is None or above != value
-        below = values[position + 1] if position + 1 < len(values) else None
-        near = above is not None and above != value and is_near(value, above)
-        ranked.append(Ranked(place, entry, tied=value in (above, below), near=near))
-    return ranked
+    counts = Counter(value for value, _ in scored)
+    places = {value: place for place, value in enumerate(counts, start=1)}
+    above = dict(zip(list(counts)[1:], counts, strict=False))
+    return [
+        Ranked(places[value], entry, tied=counts[value] > 1, near=value in above and is_near(value, above[value]))
+        for value, entry in scored
+    ]
 
 
 def is_near(value: float, reference: float) -> bool:

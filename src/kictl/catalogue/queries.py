@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +28,7 @@ class Cohort:
     """A population whose runs may be ranked against each other: one definition, GPU, stack and comparison key."""
 
     id: int
+    definition_id: int
     definition: str
     kernel: str
     """The definition's id at its source."""
@@ -43,7 +43,7 @@ class Cohort:
 
 
 _COHORT = (
-    "SELECT c.id, d.name, d.external_id, c.gpu, c.stack, c.comparison_key, c.cases,"
+    "SELECT c.id, d.id, d.name, d.external_id, c.gpu, c.stack, c.comparison_key, c.cases,"
     " o.digest, w.digest, p.digest, e.digest"
     " FROM cohort c JOIN definition d ON d.id = c.definition_id"
     " JOIN manifest o ON o.id = c.operation_id JOIN manifest w ON w.id = c.suite_id"
@@ -76,11 +76,10 @@ def cohorts_where(catalogue: Catalogue, condition: str, *values: object) -> list
 
 
 def _cohort(row: tuple[Any, ...]) -> Cohort:
-    cohort_id, name, kernel, gpu, stack, key, cases, *digests = row
-    operation, suite, protocol, environment = (Digest.from_raw(raw) for raw in digests)
-    return Cohort(
-        cohort_id, name, kernel, gpu, stack, Digest.from_raw(key), cases, operation, suite, protocol, environment
-    )
+    fields: list[Any] = list(row[:8])
+    fields[6] = Digest.from_raw(fields[6])
+    fields += [Digest.from_raw(raw) for raw in row[8:]]
+    return Cohort(*fields)
 
 
 _ENTRY = (
@@ -107,26 +106,26 @@ def _entry(
     return Entry(submission, author, latency_ns, observed_at, Digest.from_raw(digest), bool(unlisted), *figures)
 
 
-def excluded(catalogue: Catalogue, definition_id: int) -> Counter[str]:
-    """Why submissions of a definition do not rank: the first reason of each, and the superseded runs."""
-    found: Counter[str] = Counter()
+def excluded(catalogue: Catalogue, definition_id: int) -> Iterator[tuple[str, str | None, str, int]]:
+    """What of a definition does not rank, as (GPU, stack, reason, number): the submissions that are not current by the
+    first reason of each, and the superseded runs."""
     rows = catalogue.db.execute(
-        "SELECT standing, reasons, count(*) FROM submission"
-        " WHERE definition_id = ? AND standing <> 'current' GROUP BY standing, reasons",
+        "SELECT gpu, stack, standing, reasons, count(*) FROM submission"
+        " WHERE definition_id = ? AND standing <> 'current' GROUP BY gpu, stack, standing, reasons",
         (definition_id,),
     )
-    for standing, reasons, count in rows:
+    for gpu, stack, standing, reasons, count in rows:
         first = reasons.split(" ")[0]
-        found[f"retracted: {first}" if standing == "retracted" else first] += count
-    superseded = catalogue.db.execute(
-        "SELECT count(*) FROM (SELECT DISTINCT o.submission_id, o.run_id FROM submission s"
-        " JOIN observation o ON o.submission_id = s.id"
-        " WHERE s.definition_id = ? AND o.run_id IS NOT NULL AND o.run_id <> s.run_id)",
-        (definition_id,),
-    ).fetchone()[0]
-    if superseded:
-        found["superseded"] = superseded
-    return found
+        yield gpu, stack, f"retracted: {first}" if standing == "retracted" else first, count
+    yield from (
+        (gpu, stack, "superseded", count)
+        for gpu, stack, count in catalogue.db.execute(
+            "SELECT s.gpu, s.stack, count(DISTINCT o.run_id) FROM submission s"
+            " JOIN observation o ON o.submission_id = s.id"
+            " WHERE s.definition_id = ? AND o.run_id <> s.run_id GROUP BY s.gpu, s.stack",
+            (definition_id,),
+        )
+    )
 
 
 def bounds(catalogue: Catalogue, definition_id: int, *, import_id: int | None = None) -> Bounds:

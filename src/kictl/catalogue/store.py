@@ -93,6 +93,13 @@ class Catalogue:
         row = self.db.execute("SELECT id FROM manifest WHERE digest = ?", (digest.raw,)).fetchone()
         return None if row is None else self.manifest(row[0])
 
+    def held(self, digest: Digest) -> Manifest:
+        """The manifest of a digest that the catalogue itself refers to."""
+        found = self.find(digest)
+        if found is None:
+            raise CatalogueError(f"{self.path} lacks the manifest {digest}", code="damaged_catalogue")
+        return found
+
     def manifests(self) -> Iterator[Manifest]:
         """Every manifest, by digest."""
         with wrapped(self.path):

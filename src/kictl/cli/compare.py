@@ -1,9 +1,11 @@
-"""`kictl compare`: ranked tables of one definition."""
+"""`kictl compare`: ranked tables of one definition, or runs side by side."""
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +18,10 @@ from kictl.cli.options import (
     write_json,
     write_text,
 )
+from kictl.errors import UsageError
+
+if TYPE_CHECKING:
+    from kictl.workflow.comparing import Options
 
 app = command_app()
 
@@ -38,11 +44,15 @@ class Format(StrEnum):
 
 @app.command()
 def compare(
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[RUN]...", help="2 to 8 runs: submission id, digest or its start, manifest file."),
+    ] = None,
     *,
     definition: Annotated[
-        str,
+        str | None,
         typer.Option("--definition", "-d", metavar="PATTERN", help="Full name, number prefix or part of a name."),
-    ],
+    ] = None,
     gpu: Annotated[list[str] | None, typer.Option("--gpu", help="Only this GPU; repeatable.")] = None,
     stack: Annotated[list[str] | None, typer.Option("--stack", help="Only this stack version; repeatable.")] = None,
     by: Annotated[Order, typer.Option("--by", help="What to rank by.")] = Order.LATENCY,
@@ -51,18 +61,31 @@ def compare(
         bool, typer.Option("--listed-only", help="Leave out what the source no longer lists.")
     ] = False,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="At most so many rows per table.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say why what is apart is apart.")] = False,
+    with_best: Annotated[bool, typer.Option("--with-best", help="Add the first of the runs' cohort.")] = False,
     output: Annotated[Format, typer.Option("--format", help="Form of the output.")] = Format.TABLE,
     as_json: JSON = False,
     catalog: CATALOGUE = None,
-) -> None:
-    """Rank the runs of one definition: one table for each GPU and stack version, never mixed.
+) -> int:
+    """Rank the runs of a definition, one table for each GPU and stack; or compare runs, if they may be compared.
+
+    Runs that may not be compared get no ranks but every reason, and exit code 1.
 
     Example: kictl compare --definition 042_moe --gpu B200 --limit 10
+
+    Example: kictl compare 19969 19900
     """
-    from kictl.catalogue.store import Catalogue
-    from kictl.render import comparison as rendering
     from kictl.workflow import comparing
 
+    form = Format.JSON if as_json else output
+    if (definition is None) == (not runs):
+        raise UsageError("give either runs or --definition", hint="see 'kictl compare --help'")
+    if definition is None:
+        if any((gpu, stack, all_submissions, listed_only, limit, by is not Order.LATENCY)):
+            raise UsageError("--gpu, --stack, --by, --all, --listed-only and --limit go with --definition only")
+        return _compare_runs(runs or [], catalogue_path(catalog), form, explain=explain, with_best=with_best)
+    if with_best:
+        raise UsageError("--with-best goes with runs only")
     options = comparing.Options(
         by=by.value,
         all_submissions=all_submissions,
@@ -70,12 +93,44 @@ def compare(
         gpus=tuple(gpu or ()),
         stacks=tuple(stack or ()),
         limit=limit,
+        explain=explain,
     )
-    with Catalogue.open(catalogue_path(catalog)) as catalogue:
-        found = comparing.compare(catalogue, definition, options)
-    if as_json or output is Format.JSON:
+    return _compare_definition(definition, options, catalogue_path(catalog), form)
+
+
+def _compare_definition(pattern: str, options: Options, path: Path, form: Format) -> int:
+    from kictl.catalogue.store import Catalogue
+    from kictl.render import comparison as rendering
+    from kictl.workflow import comparing
+
+    with Catalogue.open(path) as catalogue:
+        found = comparing.compare(catalogue, pattern, options)
+    if form is Format.JSON:
         write_json(rendering.to_json(found))
-    elif output is Format.CSV:
+    elif form is Format.CSV:
         write_text(rendering.to_csv(found))
     else:
-        write_grids(lambda roomy: rendering.to_grids(found, roomy=roomy), markdown=output is Format.MARKDOWN)
+        write_grids(lambda roomy: rendering.to_grids(found, roomy=roomy), markdown=form is Format.MARKDOWN)
+    return 0
+
+
+def _compare_runs(names: list[str], path: Path, form: Format, *, explain: bool, with_best: bool) -> int:
+    from contextlib import nullcontext
+
+    from kictl.catalogue.store import Catalogue
+    from kictl.render import runs as rendering
+    from kictl.workflow import pairing
+
+    # Files can be compared without a catalogue, names cannot.
+    needs_none = all(map(pairing.is_file, names)) and not with_best and not path.exists()
+    with nullcontext() if needs_none else Catalogue.open(path) as catalogue:
+        found = pairing.pair(catalogue, names, sys.stdin.buffer, with_best=with_best)
+    if form is Format.JSON:
+        write_json(rendering.to_json(found))
+    elif form is Format.CSV:
+        write_text(rendering.to_csv(found))
+    else:
+        write_grids(
+            lambda roomy: rendering.to_grids(found, roomy=roomy, explain=explain), markdown=form is Format.MARKDOWN
+        )
+    return 0 if found.verdict.comparable else 1

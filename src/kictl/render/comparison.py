@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kictl.canonical import Digest
+from kictl.comparability import EXCLUDED, WHY
 from kictl.rank import POLICY, Ranked
 from kictl.render import csv, numbers
 from kictl.render.grid import Grid, Row, columns
@@ -42,6 +43,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
         "definition": comparison.definition,
         "cohorts": [_cohort_json(table, comparison.ranked_by) for table in comparison.tables],
         "excluded": comparison.excluded,
+        "apart": [[reason.code for reason in verdict.reasons] for verdict in comparison.apart],
     }
 
 
@@ -98,7 +100,10 @@ def to_grids(comparison: Comparison, *, roomy: bool) -> list[Grid]:
         return [Grid((comparison.definition, "no runs"), (), (), _excluded(comparison))]
     grids = [_grid(comparison, table, roomy) for table in comparison.tables]
     last = grids[-1]
-    return [*grids[:-1], Grid(last.head, last.columns, last.rows, (*last.foot, *_excluded(comparison)))]
+    return [
+        *grids[:-1],
+        Grid(last.head, last.columns, last.rows, (*last.foot, *_apart(comparison), *_excluded(comparison))),
+    ]
 
 
 def _grid(comparison: Comparison, table: Table, roomy: bool) -> Grid:
@@ -133,9 +138,10 @@ def _head(comparison: Comparison, table: Table, roomy: bool) -> tuple[str, ...]:
     )
     joint = "\n" if roomy else " · "
     digests = f"comparison key {key}{joint}bounds {bounds}"
+    stack = cohort.stack or "not stated"
     return (
         comparison.definition,
-        f"{cohort.gpu} · stack {cohort.stack or 'not stated'} · {cohort.cases} cases · {runs} · by {comparison.ranked_by}",
+        f"{cohort.gpu} · stack {stack} · {cohort.cases} cases · {runs} · by {comparison.ranked_by}",
         *digests.split("\n"),
     )
 
@@ -169,19 +175,36 @@ def _reference(name: str, ns: float | None, first: int | None, unit: numbers.Uni
 
 def _foot(table: Table) -> tuple[str, ...]:
     notes = []
-    hidden = table.authors - len(table.rows)
     if any(ranked.near for ranked in table.rows):
-        notes.append(f"{_NEAR} within 5 % of the row above: inside the portal's run-to-run noise")
+        notes.append(f"{_NEAR} within 5 % of the rank above: inside the portal's run-to-run noise")
     if any(ranked.entry.unlisted for ranked in table.rows):
         notes.append(f"{_UNLISTED} no longer in the source's listing, which is capped")
     if table.cohort.stack is None:
         notes.append("the source names no evaluation stack: these runs may come from different ones")
-    if hidden > 0:
-        notes.append(f"{hidden} more not shown")
+    if table.unscored:
+        notes.append(f"{table.unscored} without the value that is ranked by")
+    if table.unshown:
+        notes.append(f"{table.unshown} more not shown")
     return tuple(notes)
 
 
 def _excluded(comparison: Comparison) -> tuple[str, ...]:
     if not comparison.excluded:
         return ()
-    return ("not ranked: " + ", ".join(f"{count} {reason}" for reason, count in comparison.excluded.items()),)
+    line = "not ranked: " + ", ".join(f"{count} {reason}" for reason, count in comparison.excluded.items())
+    return (line, *(meaning(reason) for reason in comparison.excluded if comparison.explained))
+
+
+def meaning(reason: str) -> str:
+    """What a reason for not being ranked means, as a line."""
+    return f"  {reason}: {EXCLUDED.get(reason.partition(':')[0], 'as the source says')}"
+
+
+def _apart(comparison: Comparison) -> tuple[str, ...]:
+    """Why the tables are not one."""
+    lines = []
+    for table, verdict in zip(comparison.tables[1:], comparison.apart, strict=False):
+        cohort = table.cohort
+        lines.append(f"{cohort.gpu} · stack {cohort.stack or 'not stated'} is apart from the first table (A):")
+        lines += [f"  {reason.message}; {WHY[reason.code]}" for reason in verdict.reasons]
+    return tuple(lines)

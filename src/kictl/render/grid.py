@@ -9,8 +9,8 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. Where a terminal is too narrow, the `flexible` one is cut, then those of the highest `importance`
-    number are left out."""
+    """One column. Where a terminal is too narrow, the `flexible` ones are cut, the widest first, then those of the
+    highest `importance` number are left out; 0 stays."""
 
     name: str
     align: Literal["left", "right"] = "right"

@@ -28,7 +28,7 @@ class Unit:
 
 
 def unit_for(ns: float | None) -> Unit:
-    """The unit in which a latency, the best of its column, reads as a number of one to three digits before the point."""
+    """The unit in which a latency, the best of its column, reads as one to three digits before the point."""
     if not ns:
         return Unit("µs", 1e3, 3)
     name, size = next(((name, size) for name, size in _UNITS if ns >= size), _UNITS[-1])
@@ -55,6 +55,16 @@ def significant(value: float | None, digits: int = SIGNIFICANT) -> str:
     return f"{value:.{max(0, digits - 1 - magnitude)}f}"
 
 
+def percent(share: float | None) -> str:
+    """A share, to three significant digits."""
+    return "–" if share is None else f"{significant(100 * share, 3)} %"
+
+
+def signed(text: str) -> str:
+    """A number as it is shown, with a plus where it is above zero."""
+    return text if text.startswith(("-", "–")) or not text.strip("0.") else f"+{text}"
+
+
 def score(value: float | None) -> str:
     """A SOL score."""
     return "–" if value is None else f"{value:.4f}"
@@ -63,3 +73,8 @@ def score(value: float | None) -> str:
 def day(instant: str | None) -> str:
     """The date of an instant, UTC."""
     return "–" if instant is None else instant[:10]
+
+
+def minute(instant: str | None) -> str:
+    """The date and time of an instant, UTC."""
+    return "–" if instant is None else f"{instant[:10]} {instant[11:16]}"

@@ -67,18 +67,19 @@ def _table(grid: Grid, columns: int) -> Table:
 
 
 def _widths(grid: Grid, columns: int, gap: int) -> dict[int, int]:
-    """The width of each column that is shown: the flexible one gives way first, then the least important go."""
+    """The width of each column that is shown: flexible ones give way first, then the least important go."""
     wanted = {position: _needed(grid, position) for position in range(len(grid.columns))}
-    flexible = next((position for position in wanted if grid.columns[position].flexible), None)
     shown = sorted(wanted, key=lambda position: grid.columns[position].importance)
     while True:
+        flexible = [position for position in shown if grid.columns[position].flexible]
         excess = sum(wanted[position] + gap for position in shown) - gap - columns
-        give = max(0, wanted[flexible] - NARROWEST) if flexible is not None else 0
-        if excess <= give or len(shown) == 1:
+        give = sum(max(0, wanted[position] - NARROWEST) for position in flexible)
+        if excess <= give or len(shown) == 1 or not grid.columns[shown[-1]].importance:
             break
         shown.pop()
-    if flexible is not None and excess > 0:
-        wanted[flexible] = max(1, wanted[flexible] - excess)
+    for _ in range(excess if flexible else 0):
+        widest = max(flexible, key=lambda position: wanted[position])
+        wanted[widest] = max(1, wanted[widest] - 1)
     return {position: wanted[position] for position in sorted(shown)}
 
 

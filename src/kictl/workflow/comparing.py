@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from kictl import patterns, rank, units
+from kictl import comparability, patterns, rank, units
 from kictl.bounds import BoundsFacts
 from kictl.catalogue import queries
 from kictl.catalogue.queries import Cohort
 from kictl.catalogue.store import Catalogue
+from kictl.comparability import Facts, Verdict
 from kictl.errors import UsageError
 from kictl.model import Bounds
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to show of a definition. `limit` is per table; an empty `gpus` or `stacks` means all."""
+    """What to show of a definition. `limit` is per table; an empty `gpus` or `stacks` means all; `explain` also says
+    why the tables are apart."""
 
     by: str = "latency"
     all_submissions: bool = False
@@ -24,12 +26,13 @@ class Options:
     gpus: tuple[str, ...] = ()
     stacks: tuple[str, ...] = ()
     limit: int | None = None
+    explain: bool = False
 
-    def leaves_out(self, cohort: Cohort) -> str | None:
-        """Why a cohort is not asked for, as a reason code; None if it is."""
-        if self.gpus and cohort.gpu not in {units.gpu(name).name for name in self.gpus}:
+    def leaves_out(self, gpu: str, stack: str | None) -> str | None:
+        """Why a GPU and stack are not asked for, as a reason code; None if they are."""
+        if self.gpus and gpu not in {units.gpu(name).name for name in self.gpus}:
             return "other-gpu"
-        if self.stacks and cohort.stack not in self.stacks:
+        if self.stacks and stack not in self.stacks:
             return "other-stack"
         return None
 
@@ -38,25 +41,33 @@ class Options:
 class Table:
     """One cohort, ranked. `population` counts its runs, `authors` who they are by; `rows` is what was asked for.
 
-    `bounds` are those that the definition states now.
+    `unshown` counts the ranked rows beyond the limit, `unscored` the runs without the value that is ranked by. `bounds`
+    are those that the definition states now.
     """
 
     cohort: Cohort
     population: int
     authors: int
     rows: tuple[rank.Ranked, ...]
+    unshown: int
+    unscored: int
     best_ns: int | None
     bounds: BoundsFacts
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The tables of one definition, and why its other submissions are in none of them."""
+    """The tables of one definition, and why its other submissions are in none of them.
+
+    `apart` has, for each table but the first, why its runs may not be compared with those of the first.
+    """
 
     definition: str
     ranked_by: str
     tables: tuple[Table, ...]
     excluded: dict[str, int]
+    apart: tuple[Verdict, ...] = ()
+    explained: bool = False
 
 
 def compare(catalogue: Catalogue, pattern: str, options: Options) -> Comparison:
@@ -72,14 +83,16 @@ def compare(catalogue: Catalogue, pattern: str, options: Options) -> Comparison:
             cohorts = queries.cohorts(catalogue, definition.id)
             bounds = queries.bounds(catalogue, definition.id)
             for cohort in cohorts:
-                if (reason := options.leaves_out(cohort)) is None:
+                if (reason := options.leaves_out(cohort.gpu, cohort.stack)) is None:
                     tables.append(_table(catalogue, cohort, bounds, options))
                 else:
                     excluded[reason] += len(queries.entries(catalogue, cohort.id))
-            excluded += queries.excluded(catalogue, definition.id)
+            for gpu, stack, reason, count in queries.excluded(catalogue, definition.id):
+                excluded[options.leaves_out(gpu, stack) or reason] += count
     if not tables and excluded.keys() & {"other-gpu", "other-stack"}:
         raise UsageError(f"{name} has no run for that GPU and stack", code="unknown_cohort")
-    return Comparison(name, options.by, tuple(tables), dict(sorted(excluded.items())))
+    apart = _apart(catalogue, tables) if options.explain else ()
+    return Comparison(name, options.by, tuple(tables), dict(sorted(excluded.items())), apart, options.explain)
 
 
 def _table(catalogue: Catalogue, cohort: Cohort, bounds: Bounds, options: Options) -> Table:
@@ -94,6 +107,24 @@ def _table(catalogue: Catalogue, cohort: Cohort, bounds: Bounds, options: Option
         population=len(entries),
         authors=len({entry.author for entry in entries}),
         rows=tuple(ranked[: options.limit]),
+        unshown=len(ranked[options.limit :]) if options.limit else 0,
+        unscored=sum(score(entry) is None for entry in entries),
         best_ns=min((entry.latency_ns for entry in entries), default=None),
         bounds=BoundsFacts.of(bounds),
+    )
+
+
+def _apart(catalogue: Catalogue, tables: list[Table]) -> tuple[Verdict, ...]:
+    facts = [_facts(catalogue, table) for table in tables]
+    return tuple(comparability.verdict([facts[0], other]) for other in facts[1:])
+
+
+def _facts(catalogue: Catalogue, table: Table) -> Facts:
+    cohort = table.cohort
+    return comparability.of_cohort(
+        definition=cohort.definition,
+        workload=catalogue.held(cohort.suite),
+        protocol=catalogue.held(cohort.protocol),
+        environment=catalogue.held(cohort.environment),
+        bounds=table.bounds.digest,
     )

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kictl import cohort as cohort_key
-from kictl import rank
+from kictl import comparability, rank
 from kictl.bounds import BoundsFacts
 from kictl.canonical import Digest
 from kictl.catalogue import dossiers, queries
 from kictl.catalogue.dossiers import BoundsVersion, NoteRow, ObservationRow, RunRow, SubmissionRow
 from kictl.catalogue.queries import Cohort
 from kictl.catalogue.store import Catalogue
-from kictl.errors import CatalogueError
+from kictl.comparability import Facts
 from kictl.model import Finding, Json, Manifest
 from kictl.normalize import leaderboard
 from kictl.rank import Entry
@@ -68,8 +67,9 @@ class History:
 class Dossier:
     """One run. `standing` is current, superseded or retracted; only a current run has a `placing`.
 
-    `observed_bounds` are those in force when the run was first seen, `bounds` the present ones. Manifests that the
-    catalogue does not hold are None. `facts` is the source's own row. `as_of` is the time of the last import.
+    `decides` is what decides whether it may be compared. `observed_bounds` are those in force when the run was first
+    seen, `bounds` the present ones. Manifests that the catalogue does not hold are None. `facts` is the source's own
+    row. `as_of` is the time of the last import.
     """
 
     name: str
@@ -92,6 +92,7 @@ class Dossier:
     workload: Manifest | None
     protocol: Manifest | None
     environment: Manifest | None
+    decides: Facts
     comparison_key: Digest | None
     cohort: Cohort | None
     placing: Placing | None
@@ -132,24 +133,23 @@ def dossier(catalogue: Catalogue, name: str) -> Dossier:
 
 def of_run(catalogue: Catalogue, row: RunRow) -> Dossier:
     """The dossier of a run that was found already."""
-    run = catalogue.find(row.run)
-    if run is None:
-        raise CatalogueError(f"{catalogue.path} lacks the manifest of {row.run}")
+    run = catalogue.held(row.run)
     spec = run.spec
     workload = catalogue.find(Digest(spec["workloadDigest"]))
-    key = comparison_key(spec, workload)
-    cohorts = (
-        []
-        if key is None
-        else queries.cohorts_where(
-            catalogue, "c.comparison_key = ? AND c.definition_id = ?", key.raw, row.definition_id
-        )
-    )
-    cohort = cohorts[0] if cohorts else None
-    facts = dossiers.facts(catalogue, row.submission_id, row.run)
-    entry = entry_of(row, spec)
+    protocol = catalogue.find(Digest(spec["protocolDigest"]))
+    environment = catalogue.find(Digest(spec["environmentDigest"]))
     observations = dossiers.observations(catalogue, row.submission_id)
     first_import = next(o.import_id for o in observations if o.run == row.run)
+    observed_bounds = BoundsFacts.of(queries.bounds(catalogue, row.definition_id, import_id=first_import))
+    decides = comparability.facts(
+        spec,
+        workload=workload,
+        protocol=protocol,
+        environment=environment,
+        definition=row.definition,
+        bounds=observed_bounds.digest,
+    )
+    cohort = cohort_of(catalogue, decides, row.definition_id)
     return Dossier(
         name=str(run.document["metadata"]["name"]),
         submission=row.submission,
@@ -163,24 +163,25 @@ def of_run(catalogue: Catalogue, row: RunRow) -> Dossier:
         reasons=row.reasons,
         unlisted=row.unlisted,
         latest=row.latest,
-        entry=entry,
+        entry=entry_of(row, spec),
         run=run,
         implementation=catalogue.find(Digest(spec["implementationDigest"])),
         project=catalogue.find(leaderboard.project_manifest(row.author).digest),
         operation=None if workload is None else catalogue.find(Digest(workload.spec["operationSpecDigest"])),
         workload=workload,
-        protocol=catalogue.find(Digest(spec["protocolDigest"])),
-        environment=catalogue.find(Digest(spec["environmentDigest"])),
-        comparison_key=key,
+        protocol=protocol,
+        environment=environment,
+        decides=decides,
+        comparison_key=decides.key,
         cohort=cohort,
         placing=placing(queries.entries(catalogue, cohort.id), row.run) if cohort else None,
-        observed_bounds=BoundsFacts.of(queries.bounds(catalogue, row.definition_id, import_id=first_import)),
+        observed_bounds=observed_bounds,
         bounds=BoundsFacts.of(queries.bounds(catalogue, row.definition_id)),
         bounds_versions=tuple(dossiers.bounds_versions(catalogue, row.definition_id)),
         findings=(),
         history=_history(catalogue, row.submission_id, observations),
         notes=tuple(dossiers.notes(catalogue, row.run)),
-        facts=facts,
+        facts=dossiers.facts(catalogue, row.submission_id, row.run),
         as_of=dossiers.last_import_at(catalogue),
     )
 
@@ -202,27 +203,26 @@ def ineligible(catalogue: Catalogue, row: SubmissionRow) -> Ineligible:
     )
 
 
-def comparison_key(run_spec: Json, workload: Manifest | None) -> Digest | None:
-    """The key of the cohort that a run belongs to; None without its workload or without a latency."""
-    if workload is None or "timing" not in run_spec:
+def cohort_of(catalogue: Catalogue, decides: Facts, definition_id: int | None = None) -> Cohort | None:
+    """The cohort that a run belongs to, if the catalogue has it; of the one definition, where that is known."""
+    if decides.key is None:
         return None
-    return cohort_key.comparison_key(
-        operation=workload.spec["operationSpecDigest"],
-        workload=workload.digest,
-        protocol=run_spec["protocolDigest"],
-        environment=run_spec["environmentDigest"],
-        correctness=workload.spec["correctness"],
-        metric=f"latency:{run_spec['timing']['primaryStatistic']}:ns",
+    found = queries.cohorts_where(
+        catalogue,
+        "c.comparison_key = ? AND c.definition_id = coalesce(?, c.definition_id)",
+        decides.key.raw,
+        definition_id,
     )
+    return found[0] if found else None
 
 
 def entry_of(row: RunRow, spec: Json) -> Entry:
     """The figures of a run, from its own manifest: those of a superseded run are not the submission's present ones."""
-    latency, metrics = spec["timing"]["latencyNs"], spec.get("sourceNative", {}).get("metrics", {})
+    metrics = spec.get("sourceNative", {}).get("metrics", {})
     return Entry(
         submission=row.submission,
         author=row.author,
-        latency_ns=latency.get(spec["timing"]["primaryStatistic"], latency.get("mean", latency.get("median"))),
+        latency_ns=comparability.latency_ns(spec) or 0,
         observed_at=spec["observedAt"],
         run_digest=row.run,
         unlisted=row.unlisted,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kictl import patterns
+from kictl.canonical import Digest
 from kictl.catalogue import dossiers, queries
 from kictl.catalogue.dossiers import RunRow, SubmissionRow
 from kictl.catalogue.store import Catalogue
@@ -73,6 +74,11 @@ def submission(catalogue: Catalogue, name: str) -> RunRow | SubmissionRow:
     tiers = ([s for s in tier(catalogue, text) if s.kind in wanted] for tier in _TIERS)
     found = next((found for found in tiers if found), [])
     return row_of(catalogue, _only(name, found, lambda: None, "run"))
+
+
+def known_run(catalogue: Catalogue, digest: Digest) -> RunRow | None:
+    """The run of a digest, if the catalogue has it."""
+    return next(iter(dossiers.runs(catalogue, digest.removeprefix("sha256:"))), None)
 
 
 def row_of(catalogue: Catalogue, found: Subject) -> RunRow | SubmissionRow:
