@@ -31,13 +31,17 @@ Format = Literal["json", "yaml"]
 
 
 class Document(NamedTuple):
-    """The bytes of one document and where they are from; `line` counts from 1, None where it is the whole file."""
+    """The bytes of one document and where they are from; `line` counts from 1, None where it is the whole file.
+
+    `claim` is the digest under which it is kept, if it is.
+    """
 
     subject: str
     data: bytes
     line: int | None = None
     format: Format = "json"
     error: ParseError | None = None
+    claim: str | None = None
 
     def read(self) -> Any:
         """Its value. Raises ParseError."""

@@ -16,6 +16,7 @@ from kictl.cli import boundary
 COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("kictl.cli.importing", "Import a leaderboard, live or from a snapshot."),
     "verify": ("kictl.cli.verify", "Check manifests, bundles, exports or the catalogue."),
+    "rules": ("kictl.cli.rules", "List what verification checks, or explain a rule."),
     "compare": ("kictl.cli.compare", "Rank what may be ranked, and say why the rest may not."),
     "digest": ("kictl.cli.digest", "Print the digest and kind of manifests."),
     "schema": ("kictl.cli.schema", "Print the JSON Schema of a kind."),

@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from kictl.model import Finding
 from kictl.text import cut, printable
+from kictl.verify.registry import RULES
 from kictl.verify.report import Report
 
 LONGEST = 300
 
 
-def render(report: Report) -> str:
-    """The whole report; every line ends with a newline."""
-    return "\n".join(_lines(report)) + "\n"
+def render(report: Report, *, quiet: bool = False) -> str:
+    """The whole report, or the errors alone; every line ends with a newline."""
+    lines = _errors(report) if quiet else _lines(report)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _errors(report: Report) -> Iterator[str]:
+    yield from _grouped(finding for finding in report.findings if finding.severity == "error")
+    if report.errors:
+        yield summary(report)
+
+
+def _grouped(findings: Iterable[Finding]) -> Iterator[str]:
+    for subject, found in groupby(findings, key=lambda finding: finding.subject):
+        yield _safe(subject)
+        for finding in found:
+            yield from _finding(finding)
+        yield ""
 
 
 def _lines(report: Report) -> Iterator[str]:
-    for subject, findings in groupby(report.findings, key=lambda finding: finding.subject):
-        yield _safe(subject)
-        for finding in findings:
-            yield from _finding(finding)
-        yield ""
+    yield from _grouped(report.findings)
     if report.left_out:
         yield f"{report.left_out} more findings are counted below, not shown"
     for rule, count in report.rules.items():
@@ -47,7 +59,11 @@ def summary(report: Report) -> str:
 def _finding(finding: Finding) -> Iterator[str]:
     line = f"line {finding.line} " if finding.line is not None else ""
     pointer = f"{_safe(finding.pointer)} " if finding.pointer else ""
-    yield f"  {finding.severity}: {line}{pointer}[{finding.rule}]"
+    where = f"  {finding.severity}: {line}{pointer}[{finding.rule}]"
+    if finding.severity == "info":
+        yield f"{where} {_safe(finding.message)}"
+        return
+    yield where
     yield f"    {_safe(finding.message)}"
     stated = finding.message == f"expected {finding.expected}, got {finding.got}"
     if not stated and finding.expected is not None:
@@ -57,12 +73,21 @@ def _finding(finding: Finding) -> Iterator[str]:
 
 
 def _not_run(report: Report) -> Iterator[str]:
-    """Rules that could not run, by reason."""
+    """Rules that could not run, by reason; a whole group under its name."""
     reasons: dict[str, list[str]] = {}
     for rule, reason in report.not_run:
         reasons.setdefault(reason, []).append(rule)
     for reason, rules in reasons.items():
-        yield f"not checked, {reason}: {', '.join(rules)}"
+        names = dict.fromkeys(f"{_group(rule)}/*" if _is_whole(_group(rule), rules) else rule for rule in rules)
+        yield f"not checked, {reason}: {', '.join(names)}"
+
+
+def _group(rule: str) -> str:
+    return rule.partition("/")[0]
+
+
+def _is_whole(group: str, rules: list[str]) -> bool:
+    return all(rule.id in rules for rule in RULES.values() if rule.group == group and rule.needs)
 
 
 def _safe(text: str) -> str:

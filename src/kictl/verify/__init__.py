@@ -11,7 +11,19 @@ from __future__ import annotations
 
 from kictl.verify.context import Context, Nothing, RunBounds, SourceState
 from kictl.verify.engine import Options, verify
-from kictl.verify.registry import RULES, Rule
+from kictl.verify.registry import RULES, Rule, chosen, in_order
 from kictl.verify.report import Report
 
-__all__ = ["RULES", "Context", "Nothing", "Options", "Report", "Rule", "RunBounds", "SourceState", "verify"]
+__all__ = [
+    "RULES",
+    "Context",
+    "Nothing",
+    "Options",
+    "Report",
+    "Rule",
+    "RunBounds",
+    "SourceState",
+    "chosen",
+    "in_order",
+    "verify",
+]

@@ -13,7 +13,7 @@ from kictl.documents import Document, Lines
 from kictl.model import Finding, Json
 from kictl.schemas import show
 from kictl.strictjson import ParseError
-from kictl.verify import parsing, runs, shape, source
+from kictl.verify import parsing, runs, shape, source, stored  # noqa: F401 - each declares its rules
 from kictl.verify.context import Context, RunBounds
 from kictl.verify.facts import PARTS, Facts
 from kictl.verify.registry import RULES, Problem, declare
@@ -188,7 +188,9 @@ class Checker:
         """A manifest, a bundle, or a line that has one of them in it."""
         self.outcome.checked += 1
         if not isinstance(value, dict) or "apiVersion" in value:
-            self._manifest(document, value, base)
+            digest = self._manifest(document, value, base)
+            if document.claim is not None and digest != document.claim:
+                self._tell(_mismatch(COLUMN, "", digest, document.claim), document, base, digest)
         elif "table" in value or "row" in value:
             self._row(document, value, base)
         elif "manifest" in value:
@@ -273,7 +275,7 @@ class Checker:
             self._tell(problem, document, base)
         if not isinstance(manifest, dict) or not {"apiVersion", "kind", "spec"} <= manifest.keys():
             return None
-        digest: str = canonical.identity(manifest)
+        digest = str(canonical.identity(manifest))
         if self.expect is not None and kind in (None, "BenchmarkRun"):
             self._expected(document, base, digest)
         self._claims(document, manifest, base, digest, row, bundled)
@@ -346,7 +348,7 @@ class Checker:
         workload = spec["workloadDigest"]
         bounds = None
         if "bounds" in self.context.offers:
-            bounds = self._bounds_of(workload)
+            bounds = self._bounds_of(workload, spec.get("sourceNative", {}).get("benchmark"))
             if bounds is None and metrics:
                 self.outcome.missed["bound/below-mean"] += 1
         run = runs.Run(spec, metrics, bounds, self._latest)
@@ -368,13 +370,18 @@ class Checker:
                 self._tell(problem, document, base, digest)
 
     def _against_source(self, manifest: Json, digest: str) -> Iterator[Problem]:
-        return source.problems(manifest, digest, self.context.state_of(manifest, digest))
+        try:
+            state = self.context.state_of(manifest, digest)
+        except LookupError:
+            self.outcome.missed[source.DIFFERS] += 1
+            return
+        yield from source.problems(manifest, state)
 
-    def _bounds_of(self, workload: str) -> RunBounds | None:
+    def _bounds_of(self, workload: str, benchmark: str | None) -> RunBounds | None:
         if workload not in self._bounds:
             if len(self._bounds) >= _REMEMBERED:
                 self._bounds.clear()
-            self._bounds[workload] = self.context.bounds(workload)
+            self._bounds[workload] = self.context.bounds(workload, benchmark)
         return self._bounds[workload]
 
     def _tell(self, problem: Problem, document: Document, base: str, digest: str | None = None) -> None:

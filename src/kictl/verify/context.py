@@ -65,14 +65,17 @@ class Context(Protocol):
 
     offers: frozenset[str]
 
-    def bounds(self, workload: str) -> RunBounds | None:
-        """The bounds of a suite, by its digest."""
+    def bounds(self, workload: str, benchmark: str | None = None) -> RunBounds | None:
+        """The bounds of a suite, by its digest; `benchmark` is the definition's name in the source, where known."""
 
     def kind_of(self, digest: str) -> str | None:
         """The kind of a manifest that is known elsewhere."""
 
     def state_of(self, run: Json, digest: str) -> SourceState | None:
-        """What the source says about a run; None where it has no such submission."""
+        """What the source says about a run; None where it has no such submission.
+
+        Raises LookupError for a run of another source.
+        """
 
 
 class Nothing:
@@ -80,7 +83,7 @@ class Nothing:
 
     offers: frozenset[str] = frozenset()
 
-    def bounds(self, workload: str) -> RunBounds | None:
+    def bounds(self, workload: str, benchmark: str | None = None) -> RunBounds | None:
         return None
 
     def kind_of(self, digest: str) -> str | None:

@@ -10,7 +10,7 @@ from kictl.errors import UsageError
 from kictl.model import Finding
 from kictl.verify.checker import Checker
 from kictl.verify.context import Context, Nothing
-from kictl.verify.registry import RULES, chosen
+from kictl.verify.registry import RULES, chosen, in_order
 from kictl.verify.report import Collector, Report
 from kictl.verify.together import Together
 
@@ -43,7 +43,6 @@ def verify(
     checked = manifests = unreadable = expected = 0
     missed = dict.fromkeys(RULES, 0)
     for batch in documents:
-        collector.seen(batch.subject)
         checker.check(batch)
         checker.facts.settle()
         outcome = checker.take()
@@ -75,11 +74,11 @@ def verify(
     )
 
 
-_ABSENT = {"bounds": "no bounds at hand", "source": "no source to compare with"}
+_ABSENT = {"bounds": "no bounds at hand", "source": "no source to compare with", "catalogue": "no catalogue"}
 
 
 def _not_run(wanted: frozenset[str], context: Context, missed: dict[str, int]) -> Iterator[tuple[str, str]]:
-    for rule in RULES.values():
+    for rule in in_order():
         if rule.id not in wanted:
             continue
         if rule.needs in _ABSENT and rule.needs not in context.offers:

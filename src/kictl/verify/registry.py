@@ -41,12 +41,31 @@ class Problem(NamedTuple):
 
 
 RULES: dict[str, Rule] = {}
+"""Every rule by its id."""
+_GROUPS = (
+    "parse",
+    "schema",
+    "authoring",
+    "digest",
+    "reference",
+    "time",
+    "arithmetic",
+    "bound",
+    "source",
+    "collection",
+    "catalogue",
+)
 
 
 def declare(rule_id: str, severity: Severity, why: str, example: str, needs: str = "") -> str:
     """Adds a rule, and returns its id."""
     RULES[rule_id] = Rule(rule_id, severity, why, example, needs)
     return rule_id
+
+
+def in_order() -> list[Rule]:
+    """All rules, by group, each group in the order in which it is applied."""
+    return sorted(RULES.values(), key=lambda rule: _GROUPS.index(rule.group))
 
 
 def chosen(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""What a verification came to: the findings in the order of their documents, counts, and what could not be checked."""
+"""What a verification came to: the findings in order of subject and line, counts, and what could not be checked."""
 
 from __future__ import annotations
 
@@ -74,11 +74,6 @@ class Collector:
         self.kept: list[Finding] = []
         self.rules: Counter[str] = Counter()
         self.severities: Counter[str] = Counter()
-        self._subjects: dict[str, int] = {}
-
-    def seen(self, subject: str) -> None:
-        """Subjects are reported in the order in which they were first seen."""
-        self._subjects.setdefault(subject, len(self._subjects))
 
     def add(self, findings: Iterable[Finding]) -> None:
         for finding in findings:
@@ -88,8 +83,5 @@ class Collector:
                 self.kept.append(finding)
 
     def ordered(self) -> tuple[Finding, ...]:
-        def order(finding: Finding) -> tuple[int, int, str, str, str]:
-            first = self._subjects.get(finding.subject, len(self._subjects))
-            return first, finding.line or 0, finding.pointer, finding.rule, finding.message
-
-        return tuple(sorted(self.kept, key=order))
+        """Those kept, by subject, line and pointer."""
+        return tuple(sorted(self.kept, key=lambda f: (f.subject, f.line or 0, f.pointer, f.rule, f.message)))

@@ -44,14 +44,24 @@ MOVED = declare(
     "every sol_ms of a definition",
     needs="source",
 )
+MALFORMED = declare(
+    "source/malformed",
+    "error",
+    "A row of the source from which nothing can be made was not checked.",
+    "a submission without an id",
+)
 ORDER = declare(
-    "time/order", "error", "Nothing is finished before it is submitted.", "finished_at before submitted_at", "source"
+    "time/order",
+    "error",
+    "Nothing is finished before it is submitted.",
+    "finished_at before submitted_at",
+    needs="source",
 )
 
 _EXTERNAL_ID = "/spec/sourceNative/externalId"
 
 
-def problems(run: Json, digest: str, state: SourceState | None) -> Iterator[Problem]:
+def problems(run: Json, state: SourceState | None) -> Iterator[Problem]:
     """What differs between a run and what its source says now."""
     native = run["spec"]["sourceNative"]
     name = f"{native['source']} {native.get('externalId', 'without an id')}"

@@ -1,14 +1,102 @@
-"""Verify: the documents that are named, or the whole catalogue, with what is at hand beside them."""
+"""Verify: the documents that are named, a snapshot, or the whole catalogue, with what is at hand beside them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import IO
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
-from kictl.documents import from_inputs
-from kictl.verify import Options, Report, verify
+from kictl.documents import Document, Lines, from_inputs
+from kictl.errors import UsageError
+from kictl.model import Finding
+from kictl.verify import Context, Nothing, Options, Report, verify
+
+if TYPE_CHECKING:
+    from kictl.catalogue.beside import CatalogueContext
+    from kictl.sources.leaderboard import SolExecBench
 
 
-def documents(names: Sequence[str], stdin: IO[bytes], options: Options) -> Report:
-    """Verifies files, folders and stdin by themselves."""
-    return verify(from_inputs(names, stdin), options)
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be verified. Without names it is the catalogue; `catalogue` is opened only where it is asked for.
+
+    `against` is None, `catalog`, `live`, a URL, or the path of a snapshot.
+    """
+
+    names: Sequence[str]
+    stdin: IO[bytes]
+    catalogue: Path | None = None
+    against: str | None = None
+
+
+def run(request: Request, options: Options) -> Report:
+    """Verifies. Raises UsageError, InputError, SourceError or CatalogueError where something cannot be opened."""
+    if request.names.count("-") > 1:
+        raise UsageError("stdin can be read only once")
+    with ExitStack() as stack:
+        beside = _catalogue_context(request, stack)
+        documents, extra = _documents(request, beside)
+        context: Context = beside or Nothing()
+        if request.against not in (None, "catalog"):
+            from kictl.workflow.against import SourceContext
+
+            context = SourceContext(_source(request.against, stack), beside)
+        elif snapshot := _snapshot(request):
+            from kictl.workflow.against import SourceContext
+
+            source = SourceContext(_source(snapshot, stack), beside, compare=False)
+            context, documents, extra = source, source.documents(), source.quarantined
+        return verify(documents, options, context, extra)
+
+
+def _documents(
+    request: Request, beside: CatalogueContext | None
+) -> tuple[Iterable[Document | Lines], Iterable[Finding]]:
+    if request.names or beside is None:
+        return from_inputs(request.names, request.stdin), ()
+    from kictl.catalogue.audit import Audit
+
+    audit = Audit(beside.catalogue)
+    return audit.documents(), audit.findings()
+
+
+def _snapshot(request: Request) -> str | None:
+    """The one name, if it is that of a recorded source rather than of manifests."""
+    if len(request.names) != 1:
+        return None
+    from kictl.sources.recording import INDEX
+
+    name = request.names[0]
+    folder = Path(name)
+    is_one = name.endswith(".tar.zst") or any((folder / known).is_file() for known in (INDEX, "kernels.json"))
+    return name if is_one else None
+
+
+def _catalogue_context(request: Request, stack: ExitStack) -> CatalogueContext | None:
+    if request.names and request.catalogue is None and request.against != "catalog":
+        return None
+    from kictl import paths
+    from kictl.catalogue.beside import CatalogueContext
+    from kictl.catalogue.store import Catalogue
+
+    catalogue = stack.enter_context(Catalogue.open(request.catalogue or paths.catalogue_path()))
+    return CatalogueContext(catalogue, against=request.against == "catalog", whole=not request.names)
+
+
+def _source(against: str | None, stack: ExitStack) -> SolExecBench:
+    from kictl.pace import Limits
+    from kictl.sources.names import SOL_EXECBENCH_URL
+    from kictl.workflow import opening
+
+    name = against or ""
+    live = name == "live" or name.startswith(("https://", "http://"))
+    return stack.enter_context(
+        opening.leaderboard(
+            base_url=SOL_EXECBENCH_URL if name == "live" else name,
+            recorded=None if live else Path(name),
+            save=None,
+            limits=Limits(),
+        )
+    )

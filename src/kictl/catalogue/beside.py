@@ -1,0 +1,110 @@
+"""What a catalogue has to say about a run that is being verified."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from kictl.canonical import Digest
+from kictl.catalogue.store import Catalogue
+from kictl.model import Json
+from kictl.verify.context import RunBounds, SourceState
+
+
+class CatalogueContext:
+    """A verification context over one catalogue. `against` holds runs against its submissions, `whole` says that the
+    catalogue itself is what is verified."""
+
+    def __init__(self, catalogue: Catalogue, *, against: bool = False, whole: bool = False) -> None:
+        self.catalogue = catalogue
+        self._db = catalogue.db
+        self._evidence = lru_cache(maxsize=4)(self._unpacked_evidence)
+        offered = {"bounds": True, "manifests": True, "source": against, "catalogue": whole}
+        self.offers = frozenset(name for name, has in offered.items() if has)
+
+    def bounds(self, workload: str, benchmark: str | None = None) -> RunBounds | None:
+        row = self._latest_bounds(workload)
+        if row is None:
+            return None
+        cases = self._db.execute(
+            "SELECT baseline_ms, sol_ms FROM bounds_case WHERE bounds_id = ? ORDER BY position", (row[0],)
+        ).fetchall()
+        return RunBounds(tuple(case[0] for case in cases), tuple(case[1] for case in cases), bool(row[2]))
+
+    def bounds_digest(self, workload: str) -> str | None:
+        """The digest of the bounds that a suite has now."""
+        row = self._latest_bounds(workload)
+        return None if row is None else Digest.from_raw(row[1])
+
+    def _latest_bounds(self, workload: str) -> tuple[int, bytes, int] | None:
+        found: tuple[int, bytes, int] | None = self._db.execute(
+            "SELECT b.id, b.digest, b.is_dummy FROM definition_version v JOIN bounds b ON b.id = v.bounds_id"
+            " WHERE v.suite_id = (SELECT id FROM manifest WHERE digest = ?) ORDER BY v.id DESC LIMIT 1",
+            (Digest(workload).raw,),
+        ).fetchone()
+        return found
+
+    def kind_of(self, digest: str) -> str | None:
+        row = self._db.execute("SELECT kind FROM manifest WHERE digest = ?", (Digest(digest).raw,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def state_of(self, run: Json, digest: str) -> SourceState | None:
+        native = run["spec"]["sourceNative"]
+        row = self._db.execute(
+            "SELECT id, definition_id, standing, unlisted, reasons, run_id FROM submission"
+            " WHERE external_id = ? AND source = ?",
+            (native.get("externalId"), native["source"]),
+        ).fetchone()
+        if row is None:
+            return None
+        submission, definition, standing, unlisted, reasons, run_id = row
+        facts = self._facts(submission)
+        first = self._first_import(submission, digest)
+        derived = self.catalogue.manifest(run_id) if standing == "current" else None
+        return SourceState(
+            where="the catalogue",
+            derived=None if derived is None else derived.document,
+            reasons=tuple(reasons.split()),
+            unlisted=bool(unlisted),
+            superseded=derived is not None and first is not None and derived.digest != digest,
+            submitted_at=facts.get("submitted_at"),
+            finished_at=facts.get("finished_at"),
+            bounds_moved=None if first is None else self._bounds_moved(definition, first),
+        )
+
+    def _facts(self, submission: int) -> Json:
+        """The source's row as it was seen last."""
+        row = self._db.execute(
+            "SELECT evidence_id, place FROM observation WHERE submission_id = ? ORDER BY id DESC LIMIT 1",
+            (submission,),
+        ).fetchone()
+        if row is None or row[0] is None:
+            return {}
+        facts: Json = self._evidence(row[0])[row[1]]
+        return facts
+
+    def _unpacked_evidence(self, evidence: int) -> Any:
+        row = self._db.execute("SELECT body FROM evidence WHERE id = ?", (evidence,)).fetchone()
+        return self.catalogue.codec.unpack(row[0])
+
+    def _first_import(self, submission: int, digest: str) -> int | None:
+        """The import that saw the submission make this run for the first time."""
+        row = self._db.execute(
+            "SELECT min(o.import_id) FROM observation o JOIN manifest m ON m.id = o.run_id"
+            " WHERE o.submission_id = ? AND m.digest = ?",
+            (submission, Digest(digest).raw),
+        ).fetchone()
+        return None if row[0] is None else int(row[0])
+
+    def _bounds_moved(self, definition: int, imported: int) -> str | None:
+        """What became of the bounds that a definition had in an import."""
+        select = (
+            "SELECT b.digest FROM definition_version v JOIN bounds b ON b.id = v.bounds_id WHERE v.definition_id = ?"
+        )
+        now = self._db.execute(f"{select} ORDER BY v.id DESC LIMIT 1", (definition,)).fetchone()
+        then = self._db.execute(
+            f"{select} AND v.import_id <= ? ORDER BY v.id DESC LIMIT 1", (definition, imported)
+        ).fetchone()
+        if then is None or then == now:
+            return None
+        return f"bounds {Digest.from_raw(then[0])} when it was imported, {Digest.from_raw(now[0])} now"

@@ -1,0 +1,128 @@
+"""What a source, live or recorded, says about a run that is being verified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from kictl import canonical
+from kictl.catalogue.beside import CatalogueContext
+from kictl.documents import Document
+from kictl.model import Definition, Finding, Json, Quarantined, Submission
+from kictl.schemas import show
+from kictl.sources.interface import DefinitionRef, Reading, Source
+from kictl.verify.context import RunBounds, SourceState
+from kictl.verify.registry import RULES
+from kictl.verify.source import MALFORMED
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    definition: Definition | None
+    submissions: dict[str, Submission]
+
+
+class SourceContext:
+    """A verification context over a source; each definition is read once, when a run names it.
+
+    A catalogue beside it says which bounds a run was imported under, and knows other manifests. Where the runs are
+    the source's own, `compare` is False.
+    """
+
+    def __init__(self, source: Source, beside: CatalogueContext | None = None, *, compare: bool = True) -> None:
+        self._source = source
+        self._beside = beside
+        self._refs: dict[str, DefinitionRef] | None = None
+        self._read: dict[str, _Read | None] = {}
+        self._bounds: dict[str, RunBounds] = {}
+        self.quarantined: list[Finding] = []
+        offered = {"bounds": True, "source": compare, "manifests": beside is not None}
+        self.offers = frozenset(name for name, has in offered.items() if has)
+
+    def bounds(self, workload: str, benchmark: str | None = None) -> RunBounds | None:
+        if benchmark is not None and workload not in self._bounds:
+            self._definition(benchmark)
+        return self._bounds.get(workload) or (self._beside.bounds(workload) if self._beside else None)
+
+    def documents(self) -> Iterator[Document]:
+        """Everything that the source makes, definition by definition; rows that make nothing go to `quarantined`."""
+        listing = self._source.listing()
+        self._quarantine(listing.quarantined)
+        for reading in self._source.read_all(listing.definitions):
+            self._quarantine(reading.quarantined)
+            if reading.definition is not None:
+                self._keep_bounds(reading.definition)
+                yield from _made(f"{self._source.origin}/{reading.ref.name}", reading)
+
+    def _quarantine(self, rows: Iterable[Quarantined]) -> None:
+        for row in rows:
+            subject = f"{self._source.origin}/{row.where}"
+            got = "nothing" if row.facts is None else show(row.facts)
+            self.quarantined.append(
+                Finding(MALFORMED, RULES[MALFORMED].severity, subject, row.reason, row.pointer, "a usable row", got)
+            )
+
+    def kind_of(self, digest: str) -> str | None:
+        return self._beside.kind_of(digest) if self._beside else None
+
+    def state_of(self, run: Json, digest: str) -> SourceState | None:
+        native = run["spec"]["sourceNative"]
+        if native["source"] != self._source.name:
+            raise LookupError(f"{native['source']} is another source")
+        read = self._definition(native.get("benchmark", ""))
+        submission = read.submissions.get(native.get("externalId", "")) if read else None
+        if read is None or submission is None:
+            return None
+        facts = submission.facts
+        return SourceState(
+            where=self._source.origin,
+            derived=submission.run.run.document if submission.run else None,
+            reasons=submission.reasons,
+            submitted_at=facts.get("submitted_at"),
+            finished_at=facts.get("finished_at"),
+            bounds_moved=self._bounds_moved(read.definition),
+        )
+
+    def _definition(self, name: str) -> _Read | None:
+        if name not in self._read:
+            self._read[name] = self._reading(name)
+        return self._read[name]
+
+    def _reading(self, name: str) -> _Read | None:
+        if self._refs is None:
+            self._refs = {ref.name: ref for ref in self._source.listing().definitions}
+        if name not in self._refs:
+            return None
+        reading = self._source.read(self._refs[name])
+        self._keep_bounds(reading.definition)
+        return _Read(reading.definition, {s.external_id: s for s in reading.submissions})
+
+    def _keep_bounds(self, definition: Definition | None) -> None:
+        if definition is not None:
+            bounds = definition.bounds
+            baseline, sol = [case.baseline_ms for case in bounds.cases], [case.sol_ms for case in bounds.cases]
+            self._bounds[definition.suite.digest] = RunBounds(baseline, sol, bounds.is_dummy)
+
+    def _bounds_moved(self, definition: Definition | None) -> str | None:
+        if self._beside is None or definition is None:
+            return None
+        known = self._beside.bounds_digest(definition.suite.digest)
+        if known is None or known == definition.bounds.digest:
+            return None
+        return f"bounds {known} in the catalogue, {definition.bounds.digest} in {self._source.origin}"
+
+
+def _made(subject: str, reading: Reading) -> Iterator[Document]:
+    """The manifests of one reading; a run stands in its bundle."""
+    definition = reading.definition
+    assert definition is not None  # noqa: S101 - asked before
+    for manifest in (definition.operation, definition.suite, *definition.cases):
+        yield Document(subject, canonical.to_json(manifest.document))
+    for submission in reading.submissions:
+        if (made := submission.run) is None:
+            continue
+        bundle = {"run": made.run, "protocol": made.protocol, "environment": made.environment}
+        where = f"{subject} submission {submission.external_id}"
+        yield Document(where, canonical.to_json({name: item.document for name, item in bundle.items()}))
+        for manifest in (made.implementation, made.project):
+            yield Document(where, canonical.to_json(manifest.document))
