@@ -52,7 +52,7 @@ def test_why_rows_are_no_runs(report: Json) -> None:
         "not-correct": 2,
     }
     assert {entry["where"]: entry["pointer"] for entry in report["quarantined"]} == {
-        "kernels[8]": "",
+        "kernels[8]": "/id",
         "kernels/302": "",
         "kernels/302 submission 30201": "",
         "kernels/307 submission 30760": "/username",
@@ -66,6 +66,7 @@ def test_why_rows_are_no_runs(report: Json) -> None:
 
 def test_what_is_new_upstream_is_reported(report: Json) -> None:
     assert {entry["what"] for entry in report["drift"]} == {
+        "gpu_type 'RTX_PRO_6000'",
         "status 'SHADOW'",
         "submission_mode 'benchmark'",
         "upstream/submission member 'future_member'",
