@@ -50,12 +50,17 @@ def in_set_order(items: list[str]) -> list[str]:
     return sorted(set(items), key=lambda item: item.encode("utf-16-be", "surrogatepass"))
 
 
+def has_sets(kind: str) -> bool:
+    """Whether a manifest of this kind may have to be respelt though its schema allows it."""
+    return kind == "ImplementationRevision"
+
+
 def normalise(manifest: Json) -> tuple[Json, list[Spelling]]:
     """The manifest in its own spelling, and what had to be respelt; the very same object where nothing had to."""
     kind, spec = manifest.get("kind"), manifest.get("spec")
     found: list[Spelling] = []
     if isinstance(kind, str) and isinstance(spec, dict):
-        if kind == "ImplementationRevision":
+        if has_sets(kind):
             found += _sets(spec)
         for path, members in _DURATIONS.get(kind, ()):
             found += _durations(spec, path, members)
@@ -73,6 +78,7 @@ def _sets(spec: Json) -> list[Spelling]:
         Spelling(f"/spec/support/{member}", items, ordered)
         for member in _SETS
         if isinstance(items := support.get(member), list)
+        and len(items) > 1
         and all(isinstance(item, str) for item in items)
         and (ordered := in_set_order(items)) != items
     ]

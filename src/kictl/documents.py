@@ -52,9 +52,9 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Consecutive whole lines of one stream: a Document each, less the blank ones. `first` is the number of the first.
+    """Consecutive whole lines of one stream, blank ones among them; `first` is the number of the first.
 
-    A line that is too long to keep stands as `error`, alone.
+    Instead of a line that is too long to keep, or that cannot be expanded, there is an `error`.
     """
 
     subject: str
@@ -62,14 +62,11 @@ class Lines:
     data: bytes
     error: ParseError | None = None
 
-    def __iter__(self) -> Iterator[Document]:
-        if self.error is not None:
-            yield Document(self.subject, b"", self.first, "json", self.error)
-            return
-        subject = self.subject
+    def numbered(self) -> Iterator[tuple[int, bytes]]:
+        """Each line with its number."""
         for number, line in enumerate(self.data.split(b"\n"), self.first):
             if line and not line.isspace():
-                yield Document(subject, line, number)
+                yield number, line
 
 
 def read_json(data: bytes, *, max_bytes: int = MAX_BYTES) -> Any:
@@ -80,7 +77,7 @@ def read_json(data: bytes, *, max_bytes: int = MAX_BYTES) -> Any:
     if len(data) > MAX_BYTES and not data.lstrip().startswith(b"["):
         raise too_large(len(data))
     value = canonical.read(data, max_bytes=max_bytes)
-    if data.count(b"{") + data.count(b"[") > MAX_DEPTH and _is_deeper(value, MAX_DEPTH):
+    if len(data) > 2 * MAX_DEPTH and data.count(b"{") + data.count(b"[") > MAX_DEPTH and _is_deeper(value, MAX_DEPTH):
         canonical.read(data, max_bytes=max_bytes, max_depth=MAX_DEPTH)  # says where
     return value
 

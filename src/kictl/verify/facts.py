@@ -1,4 +1,4 @@
-"""What is remembered of each document for the rules about many: small records, on disk beyond a few megabytes."""
+"""The records of all documents: in memory a few thousand, on disk the others, so that memory does not grow."""
 
 from __future__ import annotations
 
@@ -8,51 +8,61 @@ from collections.abc import Iterable, Iterator
 from typing import IO, Any, Final
 
 PARTS: Final = 64
-HELD: Final = 8192
-"""The most records in memory before they are written out."""
+HELD: Final = 16384
+"""The most records in memory."""
 
 Record = tuple[Any, ...]
+"""Plain values only, which can be written as they are."""
+Parts = list[list[Record]]
 
 
 class Facts:
     """Records by part: the same key leads to the same part, so that each part can be judged alone."""
 
     def __init__(self) -> None:
-        self.parts: list[list[Record]] = [[] for _ in range(PARTS)]
+        self._parts: Parts = [[] for _ in range(PARTS)]
         self._held = 0
         self._file: IO[bytes] | None = None
         self._blocks: list[list[tuple[int, int]]] = [[] for _ in range(PARTS)]
 
     def add(self, part: int, record: Record) -> None:
-        self.parts[part].append(record)
+        """`part` is any number that the key of the record alone decides."""
+        self._parts[part % PARTS].append(record)
         self._held += 1
+        if self._held >= HELD:
+            self._write_out()
 
-    def absorb(self, parts: Iterable[list[Record]]) -> None:
-        """Takes over the records that another one held."""
-        for own, other in zip(self.parts, parts, strict=True):
+    def give(self) -> Parts:
+        """Hands over what is held in memory."""
+        given, self._parts, self._held = self._parts, [[] for _ in range(PARTS)], 0
+        return given
+
+    def absorb(self, parts: Parts) -> None:
+        """Takes over what another one gave."""
+        for own, other in zip(self._parts, parts, strict=True):
             own += other
             self._held += len(other)
-
-    def settle(self) -> None:
-        """Writes out what is held, where it is much."""
-        if self._held < HELD:
-            return
-        if self._file is None:
-            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
-        for part, records in enumerate(self.parts):
-            if records:
-                data = marshal.dumps(records)
-                self._blocks[part].append((self._file.tell(), len(data)))
-                self._file.write(data)
-                records.clear()
-        self._held = 0
+        if self._held >= HELD:
+            self._write_out()
 
     def by_part(self) -> Iterator[list[Record]]:
         """All records of each part, in the order of their adding."""
-        for records, blocks in zip(self.parts, self._blocks, strict=True):
-            found: list[Record] = []
-            for start, size in blocks:
-                assert self._file is not None  # noqa: S101
-                self._file.seek(start)
-                found += marshal.loads(self._file.read(size))  # noqa: S302 - written above
-            yield found + records
+        for held, blocks in zip(self._parts, self._blocks, strict=True):
+            yield [*self._read_back(blocks), *held]
+
+    def _write_out(self) -> None:
+        if self._file is None:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as this object
+        for held, blocks in zip(self._parts, self._blocks, strict=True):
+            if held:
+                data = marshal.dumps(held)
+                blocks.append((self._file.tell(), len(data)))
+                self._file.write(data)
+                held.clear()
+        self._held = 0
+
+    def _read_back(self, blocks: Iterable[tuple[int, int]]) -> Iterator[Record]:
+        for start, size in blocks:
+            assert self._file is not None  # noqa: S101 - there are blocks
+            self._file.seek(start)
+            yield from marshal.loads(self._file.read(size))  # noqa: S302 - written above

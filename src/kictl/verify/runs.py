@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from kictl.model import Json
@@ -16,34 +15,45 @@ MEAN = "/spec/timing/latencyNs/mean"
 SLACK = 0.001
 
 
-@dataclass(frozen=True, slots=True)
 class Run:
     """A valid BenchmarkRun with its source's metrics. `latest` is the last second that is not in the future."""
 
-    spec: Json
-    metrics: Json
-    bounds: RunBounds | None
-    latest: str
+    __slots__ = ("bounds", "latency_ms", "latest", "metrics", "score", "spec")
 
-    @property
-    def score(self) -> float | None:
-        return self.metrics.get("sol_score")
-
-    @property
-    def latency_ms(self) -> float | None:
-        return self.metrics.get("latency_ms")
+    def __init__(self, spec: Json, metrics: Json, bounds: RunBounds | None, latest: str) -> None:
+        self.spec = spec
+        self.metrics = metrics
+        self.bounds = bounds
+        self.latest = latest
+        self.score: float | None = metrics.get("sol_score")
+        self.latency_ms: float | None = metrics.get("latency_ms")
 
 
 Check = Callable[[Run], Problem | None]
-CHECKS: dict[str, Check] = {}
+_CHECKS: list[Check] = []
+_BOUND_CHECKS: list[Check] = []
+NEED_BOUNDS: list[str] = []
+"""The ids of the rules that need bounds."""
+
+
+def problems(spec: Json, metrics: Json, bounds: RunBounds | None, latest: str) -> list[Problem]:
+    """What the rules below say about one run."""
+    run = Run(spec, metrics, bounds, latest)
+    found = [problem for check in _CHECKS if (problem := check(run)) is not None]
+    if bounds is not None:
+        found += [problem for check in _BOUND_CHECKS if (problem := check(run)) is not None]
+    return found
 
 
 def _rule(rule_id: str, severity: Any, why: str, example: str, needs: str = "") -> Callable[[Check], Check]:
     declare(rule_id, severity, why, example, needs)
 
     def add(check: Check) -> Check:
-        CHECKS[rule_id] = check
+        (_BOUND_CHECKS if needs else _CHECKS).append(check)
         return check
+
+    if needs:
+        NEED_BOUNDS.append(rule_id)
 
     return add
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kictl import authoring, schemas
 from kictl.authoring import Spelling
-from kictl.schemas import Violation, show
+from kictl.model import Json
+from kictl.schemas import Violation, pointer, show
 from kictl.verify.registry import Problem, declare
 
 API_VERSION = declare(
@@ -51,33 +52,70 @@ SET_ORDER = declare(
 
 _INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?Z")
 _BY_KEYWORD = {"required": MISSING, "additionalProperties": UNKNOWN, "type": TYPE}
+_NOTHING: list[Problem] = []
 _ENVELOPE = ("apiVersion", "kind", "metadata", "spec")
 
 
-def shape_of(manifest: Any, kind: str | None = None) -> tuple[Any, list[Problem]]:
+def of_manifest(manifest: Any, kind: str | None = None) -> tuple[Any, list[Problem]]:
     """The manifest in its own spelling, and what is wrong with its shape; `kind` where only that one may stand here."""
     if not isinstance(manifest, dict):
-        return manifest, [
-            Problem(DOCUMENT, "", f"expected a manifest, got {show(manifest)}", "a manifest", show(manifest))
-        ]
+        got = show(manifest)
+        return manifest, [Problem(DOCUMENT, "", f"expected a manifest, got {got}", "a manifest", got)]
     kind = kind or manifest.get("kind")
     if kind not in schemas.KINDS:
         return manifest, [*_unknown_kind(manifest)]
+    valid = schemas.is_valid(kind, manifest)
+    if valid and not authoring.has_sets(kind):
+        return manifest, _NOTHING
     normal, spellings = authoring.normalise(manifest)
     problems = [_respelt(spelling) for spelling in spellings]
-    if not schemas.is_valid(kind, normal):
+    if not valid and not schemas.is_valid(kind, normal):
         bad = {spelling.pointer for spelling in spellings if spelling.problem}
         problems += _violations(kind, normal, bad)
     return normal, problems
 
 
+def has_identity(manifest: Json) -> bool:
+    """Whether all is there that a digest is taken over."""
+    return "apiVersion" in manifest and "kind" in manifest and "spec" in manifest
+
+
+def of_bundle(bundle: Json, members: Sequence[str]) -> Iterator[Problem]:
+    """Members that a bundle lacks or has too many; what they hold is judged as manifests."""
+    for member in members:
+        if member not in bundle:
+            yield _missing(member)
+    for member, value in bundle.items():
+        if member not in members:
+            message = f"unknown member {show(member)}"
+            yield Problem(UNKNOWN, pointer([member]), message, f"only {', '.join(members)}", show(value))
+
+
+def not_a_row(line: Json) -> Problem:
+    """A catalogue line without the name of a table or without a row."""
+    got = show(line)
+    message = f"a catalogue line has the name of a table, and an object as its row, got {got}"
+    return Problem(DOCUMENT, "", message, "table and row", got)
+
+
+def not_an_export_line(line: Json) -> Problem:
+    """An export line with other members than it has."""
+    got = show(", ".join(line))
+    message = f"an export line has a digest, a kind and a manifest, got {got}"
+    return Problem(DOCUMENT, "", message, "digest, kind, manifest", got)
+
+
 def _unknown_kind(manifest: dict[str, Any]) -> Iterator[Problem]:
     for member in _ENVELOPE:
         if member not in manifest:
-            yield Problem(MISSING, f"/{member}", f'missing member "{member}"', f'member "{member}"', "nothing")
+            yield _missing(member)
     if "kind" in manifest:
         got = show(manifest["kind"])
         yield Problem(KIND, "/kind", f"unknown kind {got}", "one of " + ", ".join(schemas.KINDS), got)
+
+
+def _missing(member: str) -> Problem:
+    return Problem(MISSING, f"/{member}", f'missing member "{member}"', f'member "{member}"', "nothing")
 
 
 def _respelt(spelling: Spelling) -> Problem:

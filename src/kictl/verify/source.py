@@ -45,7 +45,7 @@ MOVED = declare(
     needs="source",
 )
 MALFORMED = declare(
-    "source/malformed",
+    "collection/malformed",
     "error",
     "A row of the source from which nothing can be made was not checked.",
     "a submission without an id",

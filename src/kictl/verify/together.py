@@ -11,9 +11,23 @@ from kictl import cohort
 from kictl.canonical import Digest
 from kictl.model import Finding, Severity
 from kictl.schemas import show
-from kictl.verify.checker import REFERENCES, Made, Named, Result, Wanted, Workload
 from kictl.verify.context import Context
 from kictl.verify.facts import Facts, Record
+from kictl.verify.records import (
+    MADE,
+    NAMED,
+    REFERENCES,
+    RESULT,
+    WANTED,
+    WORKLOAD,
+    Made,
+    Named,
+    Place,
+    Result,
+    Wanted,
+    Workload,
+    row_of,
+)
 from kictl.verify.registry import RULES, declare
 
 UNRESOLVED = declare(
@@ -73,50 +87,51 @@ class Together:
             yield from self._part(records)
 
     def _part(self, records: list[Record]) -> Iterator[Finding]:
-        made: dict[bytes, Made] = {}
-        workloads: dict[bytes, Workload] = {}
-        names: dict[str, str] = {}
+        made: dict[bytes, Record] = {}
+        workloads: dict[bytes, Record] = {}
+        names: dict[str, bytes] = {}
         for record in records:
-            if record[0] == 0:
-                new = Made(*record[1:])
-                first = made.setdefault(new.raw, new)
-                if first.editorial != new.editorial:
-                    yield _other_metadata(first, new)
-            elif record[0] == 2:
-                workloads[record[1]] = Workload(*record[1:])
-            elif record[0] == 4 and names.setdefault(record[1], record[2]) != record[2]:
+            if record[0] == MADE:
+                first = made.setdefault(record[1], record)
+                if first[3] != record[3]:
+                    yield _other_metadata(Made(*first[1:]), Made(*record[1:]))
+            elif record[0] == WORKLOAD:
+                workloads[record[1]] = record
+            elif record[0] == NAMED and names.setdefault(record[1], record[2]) != record[2]:
                 yield _other_content(names[record[1]], Named(*record[1:]))
         keys: dict[tuple[Any, ...], str] = {}
         for record in records:
-            if record[0] == 1:
-                yield from self._reference(made.get(record[1]), record)
-            elif record[0] == 3:
-                yield from self._result(workloads.get(record[1]), Result(*record[1:]), keys)
+            if record[0] == WANTED:
+                target = made.get(record[1])
+                if target is None or target[2] not in REFERENCES[record[2]][2]:
+                    yield from self._reference(None if target is None else target[2], Wanted(*record[1:]))
+            elif record[0] == RESULT:
+                workload = workloads.get(record[1])
+                beside = None if workload is None else Workload(*workload[1:])
+                yield from self._result(beside, Result(*record[1:]), keys)
 
-    def _reference(self, target: Made | None, record: Record) -> Iterator[Finding]:
-        kinds = REFERENCES[record[2]][2]
-        if target is not None and target.kind in kinds:
-            return
-        wanted = Wanted(*record[1:])
+    def _reference(self, kind: str | None, wanted: Wanted) -> Iterator[Finding]:
+        _, path, kinds = REFERENCES[wanted.reference]
         digest = Digest.from_raw(wanted.raw)
-        kind = target.kind if target else self.context.kind_of(digest)
-        pointer = wanted.base + "/spec/" + "/".join(REFERENCES[wanted.reference][1])
+        kind = kind or self.context.kind_of(digest)
+        pointer = "/spec/" + "/".join(path)
         expected = " or ".join(kinds)
         if kind is None:
             severity: Severity = "error" if self.closed else "warning"
-            message = f"{digest} is not here"
-            yield _finding(UNRESOLVED, wanted, pointer, message, f"{expected} {digest}", "nothing", severity=severity)
+            message, expected = f"{digest} is not here", f"{expected} {digest}"
+            yield _finding(UNRESOLVED, wanted.place, pointer, message, expected, "nothing", severity=severity)
         elif kind not in kinds:
-            yield _finding(OTHER_KIND, wanted, pointer, f"{digest} is a {kind}, not a {expected}", expected, kind)
+            message = f"{digest} is a {kind}, not a {expected}"
+            yield _finding(OTHER_KIND, wanted.place, pointer, message, expected, kind)
 
     def _result(self, workload: Workload | None, result: Result, keys: dict[tuple[Any, ...], str]) -> Iterator[Finding]:
         cases = workload.cases if workload else self._cases(result)
         if result.total is not None and cases is None:
             self.missed[CASES] += 1
         elif result.total is not None and result.total != cases:
-            pointer = f"{result.base}/spec/sourceNative/metrics/fast_1_total"
+            pointer = "/spec/sourceNative/metrics/fast_1_total"
             message = f"fast_1_total is {result.total}, the suite has {cases} cases"
-            yield _finding(CASES, result, pointer, message, str(cases), str(result.total), result.digest)
+            yield _finding(CASES, result.place, pointer, message, str(cases), str(result.total), result.raw)
         for rule, column, claimed in (
             (COMPARISON, "comparisonKey", result.comparison_key),
             (CORRECTNESS, "correctnessKey", result.correctness_key),
@@ -129,7 +144,9 @@ class Together:
             elif key != claimed:
                 got = claimed if isinstance(claimed, str) else show(claimed)
                 message = f"expected {key}, got {got}"
-                yield _finding(rule, result, f"{result.prefix}/{column}", message, key, got, result.digest)
+                subject, line, base = result.place
+                place = (subject, line, row_of(base))
+                yield _finding(rule, place, f"/{column}", message, key, got, result.raw)
 
     def _cases(self, result: Result) -> int | None:
         if "bounds" not in self.context.offers:
@@ -161,32 +178,33 @@ def _key(rule: str, workload: Workload, result: Result, keys: dict[tuple[Any, ..
 
 def _finding(
     rule: str,
-    place: Made | Wanted | Result | Named,
+    place: Place,
     pointer: str,
     message: str,
     expected: str,
     got: str,
-    digest: str | None = None,
+    raw: bytes | None = None,
     *,
     severity: Severity | None = None,
 ) -> Finding:
+    subject, line, base = place
+    digest = None if raw is None else Digest.from_raw(raw)
     severity = severity or RULES[rule].severity
-    return Finding(rule, severity, place.subject, message, pointer, expected, got, place.line, digest)
+    return Finding(rule, severity, subject, message, base + pointer, expected, got, line, digest)
 
 
 def _other_metadata(first: Made, new: Made) -> Finding:
-    digest = Digest.from_raw(new.raw)
-    expected = f"the metadata at {_place(first)}"
-    message = f"the same identity as at {_place(first)}, with other metadata"
-    return _finding(METADATA, new, f"{new.base}/metadata", message, expected, "other metadata", digest)
+    where = _shown(first.place)
+    message = f"the same identity as at {where}, with other metadata"
+    return _finding(METADATA, new.place, "/metadata", message, f"the metadata at {where}", "other metadata", new.raw)
 
 
-def _other_content(first: str, new: Named) -> Finding:
-    message = f"{show(new.name)} has also the digest {first}"
-    pointer = f"{new.base}/spec/sourceNative/externalId"
-    return _finding(EXTERNAL_ID, new, pointer, message, first, new.digest, new.digest)
+def _other_content(first: bytes, new: Named) -> Finding:
+    expected, got = Digest.from_raw(first), Digest.from_raw(new.raw)
+    message = f"{show(new.name)} has also the digest {expected}"
+    return _finding(EXTERNAL_ID, new.place, "/spec/sourceNative/externalId", message, expected, got, new.raw)
 
 
-def _place(made: Made) -> str:
-    line = f":{made.line}" if made.line is not None else ""
-    return f"{made.subject}{line}{' ' + made.base if made.base else ''}"
+def _shown(place: Place) -> str:
+    subject, line, base = place
+    return f"{subject}{f':{line}' if line is not None else ''}{' ' + base if base else ''}"

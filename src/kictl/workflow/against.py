@@ -49,7 +49,7 @@ class SourceContext:
         listing = self._source.listing()
         self._quarantine(listing.quarantined)
         for reading in self._source.read_all(listing.definitions):
-            self._quarantine(reading.quarantined)
+            self._quarantine(reading.quarantined if reading.refused is None else (reading.refused,))
             if reading.definition is not None:
                 self._keep_bounds(reading.definition)
                 yield from _made(f"{self._source.origin}/{reading.ref.name}", reading)

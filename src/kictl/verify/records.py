@@ -1,0 +1,88 @@
+"""What is remembered of each document: one record for each thing that rules about many ask for."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+WORKLOADS: Final = ("WorkloadSuite", "WorkloadCase")
+
+REFERENCES: Final[tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]] = (
+    ("WorkloadCase", ("operationSpecDigest",), ("OperationSpec",)),
+    ("WorkloadSuite", ("operationSpecDigest",), ("OperationSpec",)),
+    ("ImplementationRevision", ("operation", "specDigest"), ("OperationSpec",)),
+    ("BenchmarkRun", ("implementationDigest",), ("ImplementationRevision",)),
+    ("BenchmarkRun", ("workloadDigest",), WORKLOADS),
+    ("BenchmarkRun", ("protocolDigest",), ("BenchmarkProtocol",)),
+    ("BenchmarkRun", ("environmentDigest",), ("ExecutionEnvironment",)),
+    ("ServingConfiguration", ("stackDigest",), ("ServingStackRevision",)),
+    ("ServingRun", ("modelDigest",), ("ModelRevision",)),
+    ("ServingRun", ("configurationDigest",), ("ServingConfiguration",)),
+    ("ServingRun", ("workloadDigest",), ("ServingWorkload",)),
+)
+"""Every member that refers to a manifest: kind that has it, its path in the spec, kinds it may lead to."""
+
+REFERENCES_OF: Final = {
+    kind: tuple((number, path) for number, (owner, path, _) in enumerate(REFERENCES) if owner == kind)
+    for kind in {owner for owner, _, _ in REFERENCES}
+}
+"""By kind, the number in REFERENCES and the path of each of its references."""
+
+
+MADE, WANTED, WORKLOAD, RESULT, NAMED = range(5)
+"""The first member of a record says which it is; the others are those of the class of that name."""
+
+Place = tuple[str, int | None, str]
+"""Where a manifest stands: subject, line, and the pointer to it in its document."""
+
+
+class Made(NamedTuple):
+    """A manifest of these documents. `editorial` is a hash of its metadata."""
+
+    raw: bytes
+    kind: str
+    editorial: int
+    place: Place
+
+
+class Wanted(NamedTuple):
+    """A reference to a manifest; `reference` is its number in REFERENCES."""
+
+    raw: bytes
+    reference: int
+    place: Place
+
+
+class Workload(NamedTuple):
+    """What the keys of a run need of its workload. `cases` is None for what is no suite."""
+
+    raw: bytes
+    operation: str
+    correctness: bytes
+    cases: int | None
+
+
+class Result(NamedTuple):
+    """A run that claims something which follows from its workload; `metric` is None where it is not stated."""
+
+    workload: bytes
+    raw: bytes
+    protocol: str
+    environment: str
+    metric: str | None
+    comparison_key: Any
+    correctness_key: Any
+    total: Any
+    place: Place
+
+
+class Named(NamedTuple):
+    """A manifest under the id that its source gives it."""
+
+    name: str
+    raw: bytes
+    place: Place
+
+
+def row_of(base: str) -> str:
+    """The pointer to the row that a manifest, or the bundle around it, stands in."""
+    return base.removesuffix("/run").removesuffix("/manifest")
