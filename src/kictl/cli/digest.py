@@ -23,7 +23,7 @@ def digest(
 ) -> None:
     """Print the digest and kind of each manifest.
 
-    Example: kictl digest fixtures/manifests/good/BenchmarkRun.json
+    Example: kictl digest fixtures/manifests/good/BenchmarkRun-minimal.json
     """
     from kictl.workflow.digesting import identified
 
