@@ -138,6 +138,14 @@ def runs(catalogue: Catalogue, prefix: str, *, limit: int = 20) -> list[RunRow]:
     return [_run(row) for row in rows]
 
 
+def runs_of(catalogue: Catalogue, definition_id: int) -> list[RunRow]:
+    """Every run of a definition, superseded and retracted ones included, by submission, then by digest."""
+    rows = catalogue.db.execute(
+        f"{_RUN} WHERE s.definition_id = ? ORDER BY length(s.external_id), s.external_id, m.digest", (definition_id,)
+    )
+    return [_run(row) for row in rows]
+
+
 def cohorts(catalogue: Catalogue, prefix: str) -> list[queries.Cohort]:
     """The cohorts whose comparison key starts with these hexadecimal digits."""
     return queries.cohorts_where(catalogue, "c.comparison_key BETWEEN ? AND ?", *_between(prefix))

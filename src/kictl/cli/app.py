@@ -18,8 +18,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("kictl.cli.verify", "Check manifests, bundles, exports or the catalogue."),
     "rules": ("kictl.cli.rules", "List what verification checks, or explain a rule."),
     "compare": ("kictl.cli.compare", "Rank what may be ranked, and say why the rest may not."),
+    "show": ("kictl.cli.show", "Show a run's dossier, a definition, cohort, author or import."),
+    "history": ("kictl.cli.history", "Show how the records of a definition moved over time."),
+    "leaders": ("kictl.cli.leaders", "Show who is first in every cohort, and by how much."),
+    "authors": ("kictl.cli.authors", "Show who leads how many cohorts."),
+    "note": ("kictl.cli.note", "Attach a note to a run, in this catalogue alone."),
     "digest": ("kictl.cli.digest", "Print the digest and kind of manifests."),
     "schema": ("kictl.cli.schema", "Print the JSON Schema of a kind."),
+    "report": ("kictl.cli.report", "Write the catalogue as a static site."),
     "export": ("kictl.cli.export", "Write everything that the catalogue holds."),
 }
 """Name of each command: the module that has it as `app`, and its line in the help of `kictl`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from kictl.canonical import Digest
@@ -11,8 +12,8 @@ from kictl.render import csv, numbers
 from kictl.render.grid import Grid, Row, columns
 from kictl.workflow.comparing import Comparison, Table
 
-_UNLISTED = "†"
-_NEAR = "≈"
+UNLISTED = "†"
+NEAR = "≈"
 
 CSV_HEADER = (
     "definition",
@@ -96,13 +97,14 @@ def to_csv(comparison: Comparison) -> str:
 
 def to_grids(comparison: Comparison, *, roomy: bool) -> list[Grid]:
     """A table per cohort; a `roomy` one has room for whole digests."""
+    excluded = excluded_lines(comparison.excluded, explain=comparison.explained)
     if not comparison.tables:
-        return [Grid((comparison.definition, "no runs"), (), (), _excluded(comparison))]
+        return [Grid((comparison.definition, "no runs"), (), (), excluded)]
     grids = [_grid(comparison, table, roomy) for table in comparison.tables]
     last = grids[-1]
     return [
         *grids[:-1],
-        Grid(last.head, last.columns, last.rows, (*last.foot, *_apart(comparison), *_excluded(comparison))),
+        Grid(last.head, last.columns, last.rows, (*last.foot, *_apart(comparison), *excluded)),
     ]
 
 
@@ -124,7 +126,7 @@ def _grid(comparison: Comparison, table: Table, roomy: bool) -> Grid:
             least=["faster", "speedup", "digest", "date", "SOL"],
         ),
         rows=tuple(row for row in rows if row is not None),
-        foot=_foot(table),
+        foot=notes(table),
     )
 
 
@@ -154,9 +156,9 @@ def _row(ranked: Ranked, first: int | None, unit: numbers.Unit, digest_length: i
         (
             f"{ranked.rank}{'=' * ranked.tied}",
             entry.author,
-            f"{entry.submission}{_UNLISTED * entry.unlisted}",
+            f"{entry.submission}{UNLISTED * entry.unlisted}",
             unit.show(entry.latency_ns),
-            f"{_NEAR * ranked.near}{numbers.ratio(ratio)}",
+            f"{NEAR * ranked.near}{numbers.ratio(ratio)}",
             numbers.score(entry.sol_score),
             numbers.ratio(entry.avg_speedup),
             faster,
@@ -173,31 +175,29 @@ def _reference(name: str, ns: float | None, first: int | None, unit: numbers.Uni
     return Row(("", name, "", unit.show(ns), ratio, "", "", "", "", ""), reference=True)
 
 
-def _foot(table: Table) -> tuple[str, ...]:
-    notes = []
+def notes(table: Table) -> tuple[str, ...]:
+    """What the signs in a table mean, and what is not in it."""
+    lines = []
     if any(ranked.near for ranked in table.rows):
-        notes.append(f"{_NEAR} within 5 % of the rank above: inside the portal's run-to-run noise")
+        lines.append(f"{NEAR} within 5 % of the rank above: inside the portal's run-to-run noise")
     if any(ranked.entry.unlisted for ranked in table.rows):
-        notes.append(f"{_UNLISTED} no longer in the source's listing, which is capped")
+        lines.append(f"{UNLISTED} no longer in the source's listing, which is capped")
     if table.cohort.stack is None:
-        notes.append("the source names no evaluation stack: these runs may come from different ones")
+        lines.append("the source names no evaluation stack: these runs may come from different ones")
     if table.unscored:
-        notes.append(f"{table.unscored} without the value that is ranked by")
+        lines.append(f"{table.unscored} without the value that is ranked by")
     if table.unshown:
-        notes.append(f"{table.unshown} more not shown")
-    return tuple(notes)
+        lines.append(f"{table.unshown} more not shown")
+    return tuple(lines)
 
 
-def _excluded(comparison: Comparison) -> tuple[str, ...]:
-    if not comparison.excluded:
+def excluded_lines(excluded: Mapping[str, int], *, explain: bool = False) -> tuple[str, ...]:
+    """What is not ranked, and what the reasons mean."""
+    if not excluded:
         return ()
-    line = "not ranked: " + ", ".join(f"{count} {reason}" for reason, count in comparison.excluded.items())
-    return (line, *(meaning(reason) for reason in comparison.excluded if comparison.explained))
-
-
-def meaning(reason: str) -> str:
-    """What a reason for not being ranked means, as a line."""
-    return f"  {reason}: {EXCLUDED.get(reason.partition(':')[0], 'as the source says')}"
+    line = "not ranked: " + ", ".join(f"{count} {reason}" for reason, count in excluded.items())
+    meanings = (f"  {reason}: {EXCLUDED.get(reason.partition(':')[0], 'as the source says')}" for reason in excluded)
+    return (line, *(meanings if explain else ()))
 
 
 def _apart(comparison: Comparison) -> tuple[str, ...]:

@@ -28,12 +28,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table with lines of text above (`head`) and below (`foot`) it. All text is as it came: formats escape it."""
+    """A table with lines of text above (`head`) and below (`foot`) it. All text is as it came: formats escape it.
+
+    `facts` says that the rows are names and values: without a header, and with values wrapped rather than cut.
+    """
 
     head: tuple[str, ...]
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     foot: tuple[str, ...] = ()
+    facts: bool = False
 
 
 def columns(
@@ -50,3 +54,9 @@ def columns(
         )
         for name in names
     )
+
+
+def fact_sheet(title: str, facts: Sequence[tuple[str, str | None]], foot: Sequence[str] = ()) -> Grid:
+    """Names and values under a title, less those without a value."""
+    rows = tuple(Row((f"  {name}", value)) for name, value in facts if value is not None)
+    return Grid((title,), columns("", "", left=[""], flexible=[]), rows, tuple(foot), facts=True)

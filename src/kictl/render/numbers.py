@@ -36,6 +36,11 @@ def unit_for(ns: float | None) -> Unit:
     return Unit(name, size, 0 if size == 1 else max(0, SIGNIFICANT - digits))
 
 
+def micros(ns: float | None) -> str:
+    """A latency in µs, for columns that span many magnitudes."""
+    return significant(None if ns is None else ns / 1e3)
+
+
 def ratio(value: float | None) -> str:
     """A ratio with its sign: three decimals at least, whole numbers from 1000 on."""
     if value is None:

@@ -18,6 +18,7 @@ from kictl.text import printable
 PIPED_WIDTH = 200
 ROOMY = 100
 """From this width on, columns are set two spaces apart instead of one."""
+_INDENT = " " * 4
 NARROWEST = 8
 """The flexible column is not made narrower than this before other columns are left out."""
 
@@ -46,7 +47,9 @@ def render(grids: Sequence[Grid], *, columns: int, colour: bool) -> str:
             console.print()
         for position, line in enumerate(grid.head):
             console.print(Text(printable(line), style="bold" if position == 0 else ""), soft_wrap=True)
-        if grid.rows:
+        if grid.rows and grid.facts:
+            _print_facts(console, grid)
+        elif grid.rows:
             console.print(_table(grid, columns))
         for line in grid.foot:
             console.print(Text(printable(line), style="dim"), soft_wrap=True)
@@ -64,6 +67,20 @@ def _table(grid: Grid, columns: int) -> Table:
         cells = [Text(printable(row.cells[position])) for position in widths]
         table.add_row(*cells, style="dim" if row.reference else None)
     return table
+
+
+def _print_facts(console: Console, grid: Grid) -> None:
+    """Names and values; a single word that would be broken, such as a digest, goes to a line of its own."""
+    width = min(_needed(grid, 0), console.width // 2) + 2
+    for row in grid.rows:
+        name, value = (Text(printable(cell)) for cell in row.cells)
+        if console.width - width < value.cell_len <= console.width - len(_INDENT) and " " not in value.plain:
+            console.print(name, Text(_INDENT) + value, sep="\n", soft_wrap=True)
+            continue
+        name.truncate(width - 2, overflow="ellipsis")
+        name.pad_right(width - name.cell_len)
+        for number, line in enumerate(value.wrap(console, max(NARROWEST, console.width - width))):
+            console.print(Text(" " * width) + line if number else name + line, soft_wrap=True)
 
 
 def _widths(grid: Grid, columns: int, gap: int) -> dict[int, int]:

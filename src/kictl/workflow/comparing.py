@@ -84,7 +84,7 @@ def compare(catalogue: Catalogue, pattern: str, options: Options) -> Comparison:
             bounds = queries.bounds(catalogue, definition.id)
             for cohort in cohorts:
                 if (reason := options.leaves_out(cohort.gpu, cohort.stack)) is None:
-                    tables.append(_table(catalogue, cohort, bounds, options))
+                    tables.append(table(catalogue, cohort, bounds, options))
                 else:
                     excluded[reason] += len(queries.entries(catalogue, cohort.id))
             for gpu, stack, reason, count in queries.excluded(catalogue, definition.id):
@@ -95,7 +95,8 @@ def compare(catalogue: Catalogue, pattern: str, options: Options) -> Comparison:
     return Comparison(name, options.by, tuple(tables), dict(sorted(excluded.items())), apart, options.explain)
 
 
-def _table(catalogue: Catalogue, cohort: Cohort, bounds: Bounds, options: Options) -> Table:
+def table(catalogue: Catalogue, cohort: Cohort, bounds: Bounds, options: Options) -> Table:
+    """One cohort, ranked as the options say."""
     score = rank.ORDERS[options.by]
     entries = queries.entries(catalogue, cohort.id)
     if options.listed_only:

@@ -1,0 +1,161 @@
+"""Show: the dossier of whatever a name means."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from kictl import rank
+from kictl.bounds import BoundsFacts
+from kictl.catalogue import dossiers, queries
+from kictl.catalogue import leaders as catalogued
+from kictl.catalogue.dossiers import BoundsVersion, ImportRow, RunRow
+from kictl.catalogue.queries import Cohort
+from kictl.catalogue.store import Catalogue
+from kictl.errors import UsageError
+from kictl.model import Bounds, Json
+from kictl.workflow import comparing, dossier, naming
+from kictl.workflow.comparing import Comparison
+from kictl.workflow.dossier import Dossier, Ineligible
+
+MAX_NOTE = 4000
+NOTE_KINDS = ("note", "replication")
+
+
+@dataclass(frozen=True, slots=True)
+class CohortLine:
+    """A cohort of a definition in one line; `first` is None where it has no current run."""
+
+    cohort: Cohort
+    runs: int
+    authors: int
+    first: rank.Entry | None
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionSheet:
+    """A definition as its source last stated it, its bounds and its cohorts. `facts` is the source's own detail."""
+
+    name: str
+    source: str
+    kernel: str
+    facts: Json
+    operation: str
+    suite: str
+    bounds: Bounds
+    means: BoundsFacts
+    bounds_versions: tuple[BoundsVersion, ...]
+    cohorts: tuple[CohortLine, ...]
+    excluded: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """A cohort that an author has current runs in, with the place of the best one among the authors."""
+
+    cohort: Cohort
+    best: rank.Entry
+    rank: int
+    tied: bool
+    authors: int
+    runs: int
+    ratio_to_first: float
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorSheet:
+    """All that an author has in the catalogue. `excluded` counts the submissions that do not rank, by reason."""
+
+    name: str
+    entered: tuple[Entered, ...]
+    excluded: dict[str, int]
+
+
+Sheet = Dossier | Ineligible | tuple[DefinitionSheet, ...] | Comparison | AuthorSheet | ImportRow
+
+
+def show(catalogue: Catalogue, name: str) -> Sheet:
+    """What the catalogue knows about the one thing that a name means; see `naming.subject`.
+
+    A definition's name can belong to several definitions of a source, hence the tuple.
+    """
+    subject = naming.subject(catalogue, name)
+    if subject.kind in ("submission", "run"):
+        row = naming.row_of(catalogue, subject)
+        return dossier.of_run(catalogue, row) if isinstance(row, RunRow) else dossier.ineligible(catalogue, row)
+    if subject.kind == "definition":
+        known = [known for known in queries.definitions(catalogue) if known.name == subject.key]
+        return tuple(_definition(catalogue, definition) for definition in known)
+    if subject.kind == "cohort":
+        return _cohort(catalogue, subject.key)
+    if subject.kind == "author":
+        return _author(catalogue, subject.key)
+    event = dossiers.import_event(catalogue, int(subject.key))
+    if event is None:
+        raise UsageError(f"there is no import {subject.key}", code="unknown_name")
+    return event
+
+
+def annotate(catalogue: Catalogue, name: str, *, kind: str, text: str, at: str) -> RunRow:
+    """Attaches a note to the run that a name means, and returns that run. Evidence and rank stay as they are."""
+    if not text.strip():
+        raise UsageError("a note needs a text")
+    if len(text) > MAX_NOTE:
+        raise UsageError(f"a note has at most {MAX_NOTE} characters, this one has {len(text)}")
+    run = naming.run(catalogue, name)
+    dossiers.add_note(catalogue, run.run, kind=kind, text=text, at=at)
+    return run
+
+
+def _definition(catalogue: Catalogue, known: queries.Known) -> DefinitionSheet:
+    bounds = queries.bounds(catalogue, known.id)
+    operation, suite = dossiers.current_manifests(catalogue, known.id)
+    excluded: Counter[str] = Counter()
+    for _, _, reason, count in queries.excluded(catalogue, known.id):
+        excluded[reason] += count
+    return DefinitionSheet(
+        name=known.name,
+        source=known.source,
+        kernel=known.external_id,
+        facts=dossiers.definition_facts(catalogue, known.id),
+        operation=operation,
+        suite=suite,
+        bounds=bounds,
+        means=BoundsFacts.of(bounds),
+        bounds_versions=tuple(dossiers.bounds_versions(catalogue, known.id)),
+        cohorts=tuple(_line(catalogue, cohort) for cohort in queries.cohorts(catalogue, known.id)),
+        excluded=dict(sorted(excluded.items())),
+    )
+
+
+def _line(catalogue: Catalogue, cohort: Cohort) -> CohortLine:
+    ranked = rank.rank(queries.entries(catalogue, cohort.id))
+    authors = {item.entry.author for item in ranked}
+    return CohortLine(cohort, len(ranked), len(authors), ranked[0].entry if ranked else None)
+
+
+def _cohort(catalogue: Catalogue, key: str) -> Comparison:
+    """The ranking of one cohort: every run of it."""
+    options = comparing.Options(all_submissions=True)
+    found = dossiers.cohorts(catalogue, key.removeprefix("sha256:"))
+    tables = [
+        comparing.table(catalogue, cohort, queries.bounds(catalogue, cohort.definition_id), options) for cohort in found
+    ]
+    return Comparison(found[0].definition, options.by, tuple(tables), {})
+
+
+def _author(catalogue: Catalogue, name: str) -> AuthorSheet:
+    entered = []
+    for group in catalogued.groups(catalogue):
+        mine = [entry for entry in group.entries if entry.author == name]
+        if mine:
+            ranked = rank.rank(rank.best_per_author(group.entries))
+            item = next(item for item in ranked if item.entry.author == name)
+            ratio = item.entry.latency_ns / ranked[0].entry.latency_ns
+            entered.append(Entered(group.cohort, item.entry, item.rank, item.tied, len(ranked), len(mine), ratio))
+    excluded = Counter(
+        f"retracted: {row.reasons[0]}" if row.standing == "retracted" else row.reasons[0]
+        for row in dossiers.submissions_of(catalogue, name)
+        if row.standing != "current" and row.reasons
+    )
+    return AuthorSheet(name, tuple(entered), dict(sorted(excluded.items())))
