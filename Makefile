@@ -18,7 +18,7 @@ demo: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh fixtures/demo.sh
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

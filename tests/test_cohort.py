@@ -14,9 +14,7 @@ CORRECTNESS = {
 
 
 def key(**changes: str) -> Digest:
-    parts = {
-        name: str(Digest.of(name.encode())) for name in ("operation", "workload", "protocol", "environment")
-    }
+    parts = {name: str(Digest.of(name.encode())) for name in ("operation", "workload", "protocol", "environment")}
     parts |= {"metric": "latency:mean:ns"} | changes
     return comparison_key(**parts, correctness=CORRECTNESS)
 

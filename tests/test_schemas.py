@@ -46,8 +46,7 @@ def subschemas(schema: Any) -> Iterator[dict[str, Any]]:
 
 def test_names_are_the_files() -> None:
     files = {
-        path.relative_to(ROOT / "schemas").with_suffix("").as_posix()
-        for path in (ROOT / "schemas").rglob("*.json")
+        path.relative_to(ROOT / "schemas").with_suffix("").as_posix() for path in (ROOT / "schemas").rglob("*.json")
     }
     assert files == set(schemas.names())
     assert set(schemas.KINDS) < files
