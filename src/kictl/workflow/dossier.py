@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kictl import comparability, rank
+from kictl import canonical, comparability, rank
 from kictl.bounds import BoundsFacts
 from kictl.canonical import Digest
 from kictl.catalogue import dossiers, queries
+from kictl.catalogue.beside import CatalogueContext
 from kictl.catalogue.dossiers import BoundsVersion, NoteRow, ObservationRow, RunRow, SubmissionRow
 from kictl.catalogue.queries import Cohort
 from kictl.catalogue.store import Catalogue
 from kictl.comparability import Facts
+from kictl.documents import Document
 from kictl.model import Finding, Json, Manifest
 from kictl.normalize import leaderboard
 from kictl.rank import Entry
+from kictl.verify import verify
 from kictl.workflow import naming
 
 
@@ -178,7 +181,7 @@ def of_run(catalogue: Catalogue, row: RunRow) -> Dossier:
         observed_bounds=observed_bounds,
         bounds=BoundsFacts.of(queries.bounds(catalogue, row.definition_id)),
         bounds_versions=tuple(dossiers.bounds_versions(catalogue, row.definition_id)),
-        findings=(),
+        findings=_findings(catalogue, row.submission, run, protocol, environment),
         history=_history(catalogue, row.submission_id, observations),
         notes=tuple(dossiers.notes(catalogue, row.run)),
         facts=dossiers.facts(catalogue, row.submission_id, row.run),
@@ -201,6 +204,17 @@ def ineligible(catalogue: Catalogue, row: SubmissionRow) -> Ineligible:
         facts=dossiers.facts(catalogue, row.id, None),
         as_of=dossiers.last_import_at(catalogue),
     )
+
+
+def _findings(
+    catalogue: Catalogue, submission: str, run: Manifest, protocol: Manifest | None, environment: Manifest | None
+) -> tuple[Finding, ...]:
+    """What verification says of the run as it is published, with the catalogue beside it."""
+    document = run.document
+    if protocol is not None and environment is not None:
+        document = {"run": run.document, "protocol": protocol.document, "environment": environment.document}
+    published = Document(f"submission/{submission}", canonical.to_json(document))
+    return tuple(verify([published], context=CatalogueContext(catalogue, against=True)).findings)
 
 
 def cohort_of(catalogue: Catalogue, decides: Facts, definition_id: int | None = None) -> Cohort | None:
