@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from typing import IO, Final, Protocol
+import re
+from typing import IO, Any, Final, Protocol
 
 from kictl.strictjson import ParseError
 
@@ -12,8 +13,12 @@ FREE: Final = 512 << 20
 RATIO: Final = 300
 # What the zstd tool itself decodes without being asked for more.
 _MAX_WINDOW: Final = 1 << 27
+# A few hundred bytes can expand to megabytes in one step.
+_STEP: Final = 512
 _PIECE: Final = 1 << 18
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_GZIP = b"\x1f\x8b"
+_ZSTD = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")  # a frame, or one that is to be skipped
+_MAGIC: Final = 4
 
 
 class Readable(Protocol):
@@ -26,20 +31,9 @@ class Expanded:
     """The plain bytes of a file. Reading raises ParseError where a compressed one is broken or expands to too much."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self._start = file.read(len(_ZSTD))
-        self._taken = len(self._start)
+        self._packed = _Packed(file)
+        self._plain = _decompressor(self._packed)
         self._size = 0
-        self._plain: Readable | None = None
-        if self._start.startswith(_GZIP):
-            import gzip
-
-            self._plain = gzip.GzipFile(fileobj=io.BufferedReader(_Raw(self)))
-        elif self._start == _ZSTD:
-            from zstandard import ZstdDecompressor
-
-            decompressor = ZstdDecompressor(max_window_size=_MAX_WINDOW)
-            self._plain = decompressor.stream_reader(io.BufferedReader(_Raw(self)), read_across_frames=True)
 
     def read(self, size: int) -> bytes:
         """`size` bytes, fewer only at the end."""
@@ -51,7 +45,7 @@ class Expanded:
 
     def _part(self, size: int) -> bytes:
         if self._plain is None:
-            return self.read_file(size)
+            return self._packed.take(size)
         try:
             part = self._plain.read(size)
         except Exception as error:
@@ -59,30 +53,70 @@ class Expanded:
                 raise
             raise ParseError("parse/compression", f"the compressed data is broken: {error}") from error
         self._size += len(part)
-        if self._size > FREE + RATIO * self._taken:
+        if self._size > FREE + RATIO * self._packed.taken:
             raise ParseError("parse/expansion", f"expands to more than {FREE} bytes and {RATIO} times its size")
         return part
 
-    def read_file(self, size: int) -> bytes:
-        """Bytes of the file itself."""
-        if self._start:
-            part, self._start = self._start[:size], self._start[size:]
-            return part
-        part = self._file.read(size)
-        self._taken += len(part)
-        return part
 
+class _Packed(io.RawIOBase):
+    """The file's own bytes, counted; `start` is looked at beforehand."""
 
-class _Raw(io.RawIOBase):
-    """The file's own bytes, for a decompressor."""
-
-    def __init__(self, expanded: Expanded) -> None:
-        self._expanded = expanded
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.start = file.read(_MAGIC)
+        self._waiting = self.start
+        self.taken = len(self.start)
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        part = self._expanded.read_file(len(buffer))
+        part = self.take(len(buffer))
         buffer[: len(part)] = part
         return len(part)
+
+    def take(self, size: int) -> bytes:
+        if self._waiting:
+            part, self._waiting = self._waiting[:size], self._waiting[size:]
+            return part
+        part = self._file.read(size)
+        self.taken += len(part)
+        return part
+
+
+def _decompressor(packed: _Packed) -> Readable | None:
+    """What expands the bytes, None where they are plain."""
+    if packed.start.startswith(_GZIP):
+        import gzip
+
+        return gzip.GzipFile(fileobj=io.BufferedReader(packed))
+    return _Zstd(packed) if _ZSTD.fullmatch(packed.start) else None
+
+
+class _Zstd:
+    """Frame after frame. The library's own reader takes a frame that is cut short for a whole one."""
+
+    def __init__(self, packed: _Packed) -> None:
+        from zstandard import ZstdDecompressor
+
+        self._packed = packed
+        self._decompressor = ZstdDecompressor(max_window_size=_MAX_WINDOW)
+        self._frame: Any = None
+        self._rest = b""
+        self._ready = io.BytesIO()
+
+    def read(self, size: int, /) -> bytes:
+        while not (part := self._ready.read(size)):
+            piece = self._rest or self._packed.take(_STEP)
+            if not piece:
+                if self._frame is not None:
+                    raise EOFError("it ends too early")
+                return b""
+            if self._frame is None:
+                self._frame = self._decompressor.decompressobj()
+            self._ready = io.BytesIO(self._frame.decompress(piece))
+            self._rest = b""
+            if self._frame.eof:
+                self._rest = self._frame.unused_data
+                self._frame = None
+        return part

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -85,11 +86,16 @@ def verify(
     from kictl.verify import Options
     from kictl.workflow import verifying
 
-    options = Options(tuple(select or ()), tuple(ignore or ()), closed=closed, expect=expect, jobs=jobs)
+    options = Options(tuple(select or ()), tuple(ignore or ()), closed=closed, expect=expect, jobs=jobs or _cores())
     request = verifying.Request(names or (), sys.stdin.buffer, catalog, against)
     report = verifying.run(request, options)
     _write(report, Format.JSON if as_json else output, quiet=quiet)
     return report.exit_code(strict=strict)
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _write(report: Report, output: Format, *, quiet: bool) -> None:

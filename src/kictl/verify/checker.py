@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from math import inf
 from typing import Any, Final
+from zlib import crc32
 
 from kictl import canonical
 from kictl.documents import Document, Lines, read_json
@@ -35,12 +37,20 @@ class Outcome:
     matched: int = 0
     missed: Counter[str] = field(default_factory=Counter)
 
+    def add(self, other: Outcome) -> None:
+        """Adds another one's counts; its findings are kept elsewhere."""
+        self.checked += other.checked
+        self.manifests += other.manifests
+        self.unreadable += other.unreadable
+        self.matched += other.matched
+        self.missed.update(other.missed)
+
 
 class Checker:
     """Checks documents one by one. `wanted` are the ids of the rules to apply."""
 
     def __init__(self, wanted: frozenset[str], context: Context, expect: str | None = None) -> None:
-        self.facts = Facts()
+        self.facts = Facts(inf)
         self._wanted = wanted
         self._context = context
         self._expect = expect
@@ -54,7 +64,7 @@ class Checker:
         self._recent: dict[str, str] = {}
 
     def take(self) -> Outcome:
-        """What came of the documents since the last call."""
+        """What came of the documents since the last call; their `facts` are to be taken as well."""
         outcome, self._outcome = self._outcome, Outcome()
         return outcome
 
@@ -224,7 +234,7 @@ class Checker:
             native = spec.get("sourceNative", _NATIVE)
             if "externalId" in native:
                 name = _source_name(kind, native)
-                add(hash(name), (NAMED, name, raw, place))
+                add(crc32(name.encode()), (NAMED, name, raw, place))
             if kind == "BenchmarkRun":
                 self._run(manifest, native, digest, raw, row, base)
 

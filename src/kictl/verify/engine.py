@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kictl.documents import Document, Lines
 from kictl.errors import UsageError
 from kictl.model import Finding
-from kictl.verify.checker import Checker
+from kictl.verify.checker import Checker, Outcome
 from kictl.verify.context import Context, Nothing
-from kictl.verify.registry import RULES, chosen, in_order
+from kictl.verify.facts import Facts
+from kictl.verify.parallel import outcomes
+from kictl.verify.registry import chosen, in_order
 from kictl.verify.report import Collector, Report
 from kictl.verify.together import Together
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What is asked. `expect` is the digest that the one manifest, or the one bundle's run, must have."""
+    """What is asked. `expect` is the digest that the one manifest, or the one bundle's run, must have.
+
+    `jobs` processes share the lines of a long stream.
+    """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -39,48 +45,41 @@ def verify(
     """
     options, context = options or Options(), context or Nothing()
     wanted = chosen(options.select, options.ignore)
-    collector, checker = Collector(), Checker(wanted, context, options.expect)
-    checked = manifests = unreadable = expected = 0
-    missed = dict.fromkeys(RULES, 0)
-    for batch in documents:
-        checker.check(batch)
-        outcome = checker.take()
+    # A context holds connections, which no other process may use.
+    jobs = options.jobs if isinstance(context, Nothing) and hasattr(os, "fork") else 1
+    collector, facts, total = Collector(), Facts(), Outcome()
+    for outcome, parts in outcomes(documents, lambda: Checker(wanted, context, options.expect), jobs):
         collector.add(outcome.findings)
-        checked += outcome.checked
-        manifests += outcome.manifests
-        unreadable += outcome.unreadable
-        expected += outcome.matched
-        for rule, count in outcome.missed.items():
-            missed[rule] += count
-    if options.expect is not None and (checked != 1 or expected > 1):
-        raise UsageError(f"--expect is for one manifest or bundle, not {checked}", code="expect_many")
+        facts.absorb(parts)
+        total.add(outcome)
+    if options.expect is not None and (total.checked != 1 or total.matched > 1):
+        raise UsageError(f"--expect is for one manifest or bundle, not {total.checked}", code="expect_many")
     together = Together(context, closed=options.closed)
-    collector.add(finding for finding in together.findings(checker.facts) if finding.rule in wanted)
+    collector.add(finding for finding in together.findings(facts) if finding.rule in wanted)
     collector.add(finding for finding in extra if finding.rule in wanted)
-    for rule, count in together.missed.items():
-        missed[rule] += count
+    total.missed.update(together.missed)
     severities = collector.severities
     return Report(
-        checked=checked,
-        manifests=manifests,
+        checked=total.checked,
+        manifests=total.manifests,
         errors=severities["error"],
         warnings=severities["warning"],
         infos=severities["info"],
         findings=collector.ordered(),
         rules=dict(sorted(collector.rules.items())),
-        not_run=tuple(_not_run(wanted, context, missed)),
-        unreadable=checked == unreadable == 1,
+        not_run=tuple(_not_run(wanted, context, total.missed)),
+        unreadable=total.checked == total.unreadable == 1,
     )
 
 
 _ABSENT = {"bounds": "no bounds at hand", "source": "no source to compare with", "catalogue": "no catalogue"}
 
 
-def _not_run(wanted: frozenset[str], context: Context, missed: dict[str, int]) -> Iterator[tuple[str, str]]:
+def _not_run(wanted: frozenset[str], context: Context, missed: Mapping[str, int]) -> Iterator[tuple[str, str]]:
     for rule in in_order():
         if rule.id not in wanted:
             continue
         if rule.needs in _ABSENT and rule.needs not in context.offers:
             yield rule.id, _ABSENT[rule.needs]
-        elif missed[rule.id]:
+        elif missed.get(rule.id):
             yield rule.id, f"{rule.needs} not at hand for {missed[rule.id]} of the runs"

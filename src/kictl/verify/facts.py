@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import IO, Any, Final
 
 PARTS: Final = 64
-HELD: Final = 16384
+HELD: Final = 4096
 """The most records in memory."""
 
 Record = tuple[Any, ...]
@@ -17,9 +17,13 @@ Parts = list[list[Record]]
 
 
 class Facts:
-    """Records by part: the same key leads to the same part, so that each part can be judged alone."""
+    """Records by part: the same key leads to the same part, so that each part can be judged alone.
 
-    def __init__(self) -> None:
+    `held` is how many stay in memory.
+    """
+
+    def __init__(self, held: float = HELD) -> None:
+        self._limit = held
         self._parts: Parts = [[] for _ in range(PARTS)]
         self._held = 0
         self._file: IO[bytes] | None = None
@@ -29,11 +33,11 @@ class Facts:
         """`part` is any number that the key of the record alone decides."""
         self._parts[part % PARTS].append(record)
         self._held += 1
-        if self._held >= HELD:
+        if self._held >= self._limit:
             self._write_out()
 
     def give(self) -> Parts:
-        """Hands over what is held in memory."""
+        """Hands over all of it, where nothing has been written out."""
         given, self._parts, self._held = self._parts, [[] for _ in range(PARTS)], 0
         return given
 
@@ -42,7 +46,7 @@ class Facts:
         for own, other in zip(self._parts, parts, strict=True):
             own += other
             self._held += len(other)
-        if self._held >= HELD:
+        if self._held >= self._limit:
             self._write_out()
 
     def by_part(self) -> Iterator[list[Record]]:

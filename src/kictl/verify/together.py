@@ -90,10 +90,12 @@ class Together:
         made: dict[bytes, Record] = {}
         workloads: dict[bytes, Record] = {}
         names: dict[str, bytes] = {}
+        editions: set[tuple[bytes, int]] = set()
         for record in records:
             if record[0] == MADE:
                 first = made.setdefault(record[1], record)
-                if first[3] != record[3]:
+                if first[3] != record[3] and (record[1], record[3]) not in editions:
+                    editions.add((record[1], record[3]))
                     yield _other_metadata(Made(*first[1:]), Made(*record[1:]))
             elif record[0] == WORKLOAD:
                 workloads[record[1]] = record
