@@ -9,11 +9,12 @@ from typing import Any, Final
 
 import orjson
 
-from kictl.strictjson import INTEGER_LIMIT, ParseError, decode, parse, parse_leniently, pointer_to
+from kictl.strictjson import INTEGER_LIMIT, ParseError, decode, is_deeper, parse, parse_leniently, pointer_to
 
 __all__ = [
     "MAX_BYTES",
     "MAX_DEPTH",
+    "WRITABLE_DEPTH",
     "Digest",
     "ParseError",
     "canonical_bytes",
@@ -26,7 +27,9 @@ __all__ = [
 ]
 
 MAX_BYTES: Final = 1 << 20
-MAX_DEPTH: Final = 254  # what orjson writes at most: one limit for every path through this module
+MAX_DEPTH: Final = 200
+"""Of what is read; what is calculated may be WRITABLE_DEPTH deep."""
+WRITABLE_DEPTH: Final = 254  # what orjson writes at most: one limit for every path of canonical_bytes
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _STRICT = orjson.OPT_STRICT_INTEGER
@@ -40,12 +43,13 @@ _SORTED = (
 # orjson's output is RFC 8785 but for integral floats (`1.0`), floats in [1e-6, 1e-5) (`1e-6`) and in
 # [1e16, 1e21) (`1e+16`), null for NaN, and keys beyond the BMP, sorted by code point. Patterns that start
 # with a literal are the quickest to search for. A string that looks alike costs time, never correctness.
-_PLUS, _MINUS = b"+-"
+_PLUS = ord("+")
 _INTEGRAL = re.compile(rb"\.0(?:[,\]}]|\Z)").search
 _SMALL = re.compile(rb"-6(?<=e-6)(?:[,\]}]|\Z)").search
 _NULL = re.compile(rb"null").search
 _BEYOND_BMP = re.compile(rb"[\xf0-\xf4]").search
 _ESCAPED_COLON = re.compile(rb"\\u003[aA]").search
+_NO_OPENING = bytes(set(range(256)) - set(b"[{"))
 
 
 class Digest(str):
@@ -92,11 +96,8 @@ def read(data: bytes | bytearray | memoryview, *, max_bytes: int = MAX_BYTES, ma
         raise ParseError("parse/size", f"{len(data)} bytes; at most {max_bytes} are read")
     if type(data) is not bytes:
         data = bytes(data)
-    if max_depth >= MAX_DEPTH or data.count(b"{") + data.count(b"[") <= max_depth:
-        value = _read_fast(data)
-        if value is not _REFUSED:
-            return value
-    return parse(decode(data), max_depth=max_depth)
+    value = _read_fast(data, max_depth)
+    return parse(decode(data), max_depth=max_depth) if value is _REFUSED else value
 
 
 def read_leniently(data: bytes, *, max_bytes: int) -> tuple[Any, bool]:
@@ -107,7 +108,7 @@ def read_leniently(data: bytes, *, max_bytes: int) -> tuple[Any, bool]:
     """
     if len(data) > max_bytes:
         raise ParseError("parse/size", f"{len(data)} bytes; at most {max_bytes} are read")
-    value = _read_fast(data)
+    value = _read_fast(data, MAX_DEPTH)
     if value is not _REFUSED:
         return value, True
     return parse_leniently(decode(data), max_depth=MAX_DEPTH), False
@@ -116,14 +117,25 @@ def read_leniently(data: bytes, *, max_bytes: int) -> tuple[Any, bool]:
 _REFUSED: Final = object()
 
 
-def _read_fast(data: bytes) -> Any:
+def _read_fast(data: bytes, max_depth: int) -> Any:
     """What orjson reads where that is provably all there is; else _REFUSED, and a parser of ours says why."""
     try:
         value = orjson.loads(data)
         out = orjson.dumps(value, None, _STRICT)
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         return _REFUSED
-    return value if out == data or _nothing_lost(data, out) else _REFUSED
+    if (out == data or _nothing_lost(data, out)) and not _is_deeper(data, value, max_depth):
+        return value
+    return _REFUSED
+
+
+def _is_deeper(data: bytes, value: Any, limit: int) -> bool:
+    """Whether the value of `data` is nested too deep: only a text with that many brackets can be."""
+    return (
+        len(data) > 2 * limit  # each bracket needs its partner
+        and len(data.translate(None, _NO_OPENING)) > limit
+        and is_deeper(value, limit)
+    )
 
 
 def _nothing_lost(data: bytes, out: bytes) -> bool:
@@ -143,17 +155,26 @@ def canonical_bytes(value: Any, checked: bool = False) -> bytes:
     """
     try:
         out = orjson.dumps(value, None, _SORTED)
+        if (not checked and _NULL(out)) or (not out.isascii() and _BEYOND_BMP(out)):
+            return _canonical_slowly(value)
+        if _PLUS in out or _INTEGRAL(out) or _SMALL(out):
+            return orjson.dumps(_with_exact_floats(value), None, _SORTED)
     except orjson.JSONEncodeError:
         return _canonical_slowly(value)
-    if (
-        _PLUS in out
-        or _INTEGRAL(out)
-        or (_MINUS in out and _SMALL(out))
-        or (not checked and _NULL(out))
-        or (not out.isascii() and _BEYOND_BMP(out))
-    ):
-        return _canonical_slowly(value)
     return out
+
+
+def _with_exact_floats(value: Any) -> Any:
+    """A copy whose floats are written by rfc8785; no deeper than what orjson has written already."""
+    if isinstance(value, float):
+        import rfc8785
+
+        return orjson.Fragment(rfc8785.dumps(value))
+    if isinstance(value, dict):
+        return {name: _with_exact_floats(member) for name, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_with_exact_floats(member) for member in value]
+    return value
 
 
 def _canonical_slowly(value: Any) -> bytes:
@@ -179,8 +200,8 @@ def check(value: Any) -> None:
         else:
             _check_scalar(item, path)
             continue
-        if depth >= MAX_DEPTH:
-            raise ParseError("parse/depth", f"nested more than {MAX_DEPTH} deep", pointer=_pointer(path))
+        if depth >= WRITABLE_DEPTH:
+            raise ParseError("parse/depth", f"nested more than {WRITABLE_DEPTH} deep", pointer=_pointer(path))
         todo.extend((member, (path, key), depth + 1) for key, member in members)
 
 

@@ -18,7 +18,7 @@ MAX_BYTES: Final = canonical.MAX_BYTES
 """The largest document, and the longest line of a stream."""
 MAX_ARRAY: Final = 16 << 20
 """The largest array of documents; a stream of lines has no such limit."""
-MAX_DEPTH: Final = 200
+MAX_DEPTH: Final = canonical.MAX_DEPTH
 SUFFIXES: Final = (".json", ".jsonl", ".ndjson", ".yaml", ".yml")
 """What is read of a folder, each also with `.gz` or `.zst` after it; a file that is named is always read."""
 BLOCK: Final = 1 << 18
@@ -76,10 +76,7 @@ def read_json(data: bytes, *, max_bytes: int = MAX_BYTES) -> Any:
     """
     if len(data) > MAX_BYTES and not data.lstrip().startswith(b"["):
         raise too_large(len(data))
-    value = canonical.read(data, max_bytes=max_bytes)
-    if len(data) > 2 * MAX_DEPTH and data.count(b"{") + data.count(b"[") > MAX_DEPTH and _is_deeper(value, MAX_DEPTH):
-        canonical.read(data, max_bytes=max_bytes, max_depth=MAX_DEPTH)  # says where
-    return value
+    return canonical.read(data, max_bytes=max_bytes, max_depth=MAX_DEPTH)
 
 
 def read_yaml(data: bytes) -> Any:
@@ -99,24 +96,6 @@ def read_yaml(data: bytes) -> Any:
 
 def too_large(size: int) -> ParseError:
     return ParseError("parse/size", f"{size} bytes or more; a document has at most {MAX_BYTES}")
-
-
-def _is_deeper(value: Any, limit: int) -> bool:
-    level = [value]
-    for _ in range(limit + 1):
-        level = (
-            [
-                member
-                for item in level
-                for member in (item.values() if isinstance(item, dict) else item)
-                if isinstance(member, dict | list)
-            ]
-            if level and isinstance(level[0], dict | list)
-            else []
-        )
-        if not level:
-            return False
-    return True
 
 
 def from_inputs(names: Iterable[str], stdin: IO[bytes]) -> Iterator[Document | Lines]:

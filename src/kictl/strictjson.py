@@ -74,7 +74,7 @@ def parse_leniently(text: str, *, max_depth: int) -> Any:
         value = _LENIENT.decode(text)
     except (ValueError, RecursionError):
         return parse(text, max_depth=max_depth)  # it says where, or reads what was too deep for the stack
-    if _is_deeper(value, max_depth):
+    if is_deeper(value, max_depth):
         return parse(text, max_depth=max_depth)
     return value
 
@@ -98,9 +98,12 @@ def _no_number(literal: str) -> NoReturn:
 _LENIENT = json.JSONDecoder(object_pairs_hook=_distinct, parse_int=_any_integer, parse_constant=_no_number)
 
 
-def _is_deeper(value: Any, limit: int) -> bool:
+def is_deeper(value: Any, limit: int) -> bool:
+    """Whether dicts and lists are nested more than `limit` deep."""
     level = _containers([value])
     for _ in range(limit):
+        if not level:
+            return False
         level = [inner for outer in level for inner in _containers(outer)]
     return bool(level)
 
