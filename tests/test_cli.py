@@ -77,7 +77,6 @@ def test_2_usage(catalogue: Path) -> None:
     refused(kictl("schema", "BenchmarkRum"), 2, "did you mean BenchmarkRun or")
     refused(kictl("compare", "-d", "none such", "--catalog", catalogue), 2, "no definition matches 'none such'")
     refused(kictl("import", "sol-execbench", "--base-url", "http://example.org"), 2, "only https")
-    refused(kictl("export", "--run", "1", "--catalog", catalogue), 2, "no run of submission '1'")
 
 
 def test_2_an_ambiguous_pattern_lists_what_it_could_mean(catalogue: Path) -> None:

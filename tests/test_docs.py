@@ -13,6 +13,7 @@ from leaderboards import FIXTURE, import_folder
 from processes import ROOT, kictl, shell
 
 ERRORS: list[type[KictlError]] = [KictlError, *KictlError.__subclasses__()]
+EXIT_CODES = {"quickstart.md": [2, 1]}  # of what a page shows to fail, in its order
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 
 
@@ -36,6 +37,9 @@ def test_what_is_to_be_typed_runs(page: Path, folder: Path) -> None:
         script = f"export KICTL_CATALOG=c.sqlite\n{script}"
     done = shell(script, cwd=folder)
     assert done.code == 0, done
+    assert [int(code) for code in re.findall("^exit code ([0-9]+)$", done.out, re.MULTILINE)] == EXIT_CODES.get(
+        page.name, []
+    )
 
 
 def test_the_demo_runs_twice(tmp_path: Path) -> None:

@@ -8,9 +8,6 @@ from pathlib import Path
 import pytest
 
 from kictl import canonical
-from kictl.catalogue.bundles import bundles
-from kictl.catalogue.store import Catalogue
-from kictl.errors import UsageError
 from leaderboards import EXPECTED, FIXTURE, import_folder, manifest_digests, read_lines
 from processes import kictl
 
@@ -49,23 +46,8 @@ def test_the_order_does_not_depend_on_the_order_of_importing(catalogue: Path, tm
 
 
 def test_a_run_as_it_was_published(catalogue: Path, shared: Path) -> None:
-    found = json.loads(kictl("export", "--run", "19969", "--catalog", catalogue).out)
-    (published,) = [
-        json.loads(path.read_bytes()) for path in (shared / "vectors/published").glob("*.json") if "19969" in path.name
-    ]
+    found = json.loads(kictl("show", "19969", "--manifest", "--catalog", catalogue).out)
+    published = json.loads((shared / "vectors/published/run-19969.json").read_bytes())
+    assert canonical.identity(found["run"]) == PUBLISHED
     for part in ("run", "protocol", "environment"):
         assert canonical.identity(found[part]) == canonical.identity(published[part])
-
-
-def test_a_run_with_what_it_refers_to(catalogue: Path) -> None:
-    with Catalogue.open(catalogue) as opened:
-        (bundle,) = bundles(opened, ["19969"])
-        assert canonical.identity(bundle["run"]) == PUBLISHED
-        assert bundle["run"]["spec"]["protocolDigest"] == canonical.identity(bundle["protocol"])
-        assert bundle["run"]["spec"]["environmentDigest"] == canonical.identity(bundle["environment"])
-        assert [b["run"]["metadata"]["name"] for b in bundles(opened, ["30722", "30701"])] == [
-            "sol-submission-30722",
-            "sol-submission-30701",
-        ]
-        with pytest.raises(UsageError, match="'30740'"):
-            list(bundles(opened, ["30740"]))

@@ -22,28 +22,17 @@ class Format(StrEnum):
 def export(
     *,
     output: Annotated[Format, typer.Option("--format", help="Form of the output.")] = Format.JSONL,
-    run: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--run", metavar="SUBMISSION", help="Only this run, as a bundle with protocol and environment; repeatable."
-        ),
-    ] = None,
     as_json: JSON = False,
     catalog: CATALOGUE = None,
 ) -> None:
-    """Write every manifest as one line of JSON, in the order of their digests; or some runs as bundles.
+    """Write every manifest as one line of JSON, in the order of their digests.
 
     Example: kictl export --format jsonl > manifests.jsonl
     """
     from kictl import canonical
-    from kictl.catalogue.bundles import bundles
     from kictl.catalogue.store import Catalogue
 
     with Catalogue.open(catalogue_path(catalog)) as catalogue:
-        if run:
-            for bundle in bundles(catalogue, run):
-                write_bytes(canonical.to_json(bundle) + b"\n")
-            return
         for manifest in catalogue.manifests():
             line = {"digest": str(manifest.digest), "kind": manifest.kind, "manifest": manifest.document}
             write_bytes(canonical.to_json(line) + b"\n")
