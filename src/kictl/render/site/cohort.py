@@ -1,0 +1,239 @@
+"""The section of one cohort: its ranking drawn and tabled, its record over time, all of its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from kictl.rank import Entry, Ranked
+from kictl.render import comparison, numbers, svg
+from kictl.render.html import Child, Markup, element
+from kictl.render.site import layout
+from kictl.render.site.layout import number, plural
+from kictl.workflow.reporting import CohortReport
+
+BARS: Final = 20
+"""The most bars of one chart."""
+DOTS: Final = 200
+"""The most runs beside the record, the newest ones."""
+
+Link = Callable[[str, str], str | None]
+"""From a run's submission and digest to the place of its page, if it has one."""
+
+
+def anchor(key: str) -> str:
+    """The id of a cohort's section, by its comparison key."""
+    return f"cohort-{key[7:23]}"
+
+
+def title(gpu: str, stack: str | None) -> str:
+    """A cohort for people."""
+    return f"{gpu} · stack {stack or 'not stated'}"
+
+
+@dataclass(frozen=True)
+class Section:
+    """What the parts of a section share. `name` is the prefix of its ids, `rows` the most rows of its first table."""
+
+    report: CohortReport
+    name: str
+    link: Link
+    rows: int
+
+    @property
+    def unit(self) -> numbers.Unit:
+        return numbers.unit_for(self.report.table.best_ns)
+
+    @property
+    def title(self) -> str:
+        cohort = self.report.table.cohort
+        return f"{cohort.definition}, {title(cohort.gpu, cohort.stack)}"
+
+    def markup(self) -> Markup:
+        """The whole section."""
+        table, cohort = self.report.table, self.report.table.cohort
+        mark = anchor(cohort.comparison_key)
+        runs, authors, cases = (
+            plural(table.population, "run"),
+            plural(table.authors, "author"),
+            plural(cohort.cases, "case"),
+        )
+        body: list[Child] = [
+            element("h2", title(cohort.gpu, cohort.stack), id=mark),
+            element("p", f"{runs} by {authors} on {cases}.", class_="lead"),
+        ]
+        if table.rows:
+            body += [self._bars(), self._ranking(), self._notes(), self._record(), self._all()]
+        digests = [
+            ("comparison key", cohort.comparison_key),
+            ("bounds", table.bounds.digest),
+            ("operation", cohort.operation),
+            ("suite", cohort.suite),
+            ("protocol", cohort.protocol),
+            ("environment", cohort.environment),
+        ]
+        body.append(layout.facts([(name, layout.digest(digest)) for name, digest in digests]))
+        return element("section", body, aria_labelledby=mark)
+
+    def _bars(self) -> Markup:
+        rows = self.report.table.rows[:BARS]
+        items = [
+            svg.Bar(
+                ranked.entry.author,
+                ranked.entry.latency_ns,
+                self.unit.show(ranked.entry.latency_ns),
+                place=_place(ranked),
+                first=ranked.rank == 1,
+            )
+            for ranked in rows
+        ]
+        marks = layout.marks(self.report.table.bounds, self.unit)
+        leads = f"{items[0].label} leads with {items[0].note} {self.unit.name}"
+        chart = svg.bars(
+            f"{self.name}-bars",
+            f"Latency of the first {len(rows)} of {plural(self.report.table.authors, 'author')} in {self.title}",
+            "; ".join([leads, *(mark.label for mark in marks), "the table below has the same numbers"]),
+            items,
+            marks,
+            layout.ticks(self.unit),
+        )
+        return layout.figure(f"Latency in {self.unit.name}, best run of each author; shorter is faster.", chart, "bars")
+
+    def _ranking(self) -> Markup:
+        table = self.report.table
+        names = ("run", self.unit.name, "ratio", "SOL score", "speedup", "faster")
+        columns = [("#", "n"), ("author", None), *((name, "n") for name in names), ("date", None), ("digest", None)]
+        rows = [
+            self._reference("SOL bound", table.bounds.sol_bound_ns),
+            *(self._row(ranked) for ranked in table.rows[: self.rows]),
+            self._reference("scoring baseline", table.bounds.scoring_baseline_ns),
+        ]
+        hidden = len(table.rows) - self.rows
+        more = f"; {hidden} more are in the JSON beside this page" if hidden > 0 else ""
+        caption = f"Ranked by latency, the best run of each author{more}"
+        return layout.table(caption, columns, [row for row in rows if row is not None], name=f"{self.name}-ranking")
+
+    def _row(self, ranked: Ranked) -> Markup:
+        entry = ranked.entry
+        faster = "–" if entry.fast_1_count is None else f"{entry.fast_1_count}/{entry.fast_1_total or '–'}"
+        ratio = numbers.ratio(entry.latency_ns / self.report.table.rows[0].entry.latency_ns)
+        return layout.row(
+            [
+                number(_place(ranked)),
+                ("name", layout.author(entry.author)),
+                number(self._run(entry)),
+                number(self.unit.show(entry.latency_ns)),
+                number(f"{comparison.NEAR * ranked.near}{ratio}"),
+                number(numbers.score(entry.sol_score)),
+                number(numbers.ratio(entry.avg_speedup)),
+                number(faster),
+                ("date", numbers.day(entry.observed_at)),
+                layout.digest(entry.run_digest, 8),
+            ],
+            head=1,
+            kind="first" if ranked.rank == 1 else None,
+        )
+
+    def _reference(self, name: str, ns: float | None) -> Markup | None:
+        if ns is None:
+            return None
+        ratio = numbers.ratio(ns / self.report.table.rows[0].entry.latency_ns)
+        cells = ["", name, "", number(self.unit.show(ns)), number(ratio), *[""] * 5]
+        return layout.row(cells, head=1, kind="reference")
+
+    def _run(self, entry: Entry) -> Child:
+        mark = comparison.UNLISTED if entry.unlisted else None
+        return [layout.link(entry.submission, self.link(entry.submission, entry.run_digest)), mark]
+
+    def _notes(self) -> Markup | None:
+        notes = comparison.notes(self.report.table)
+        return element("p", " · ".join(notes), class_="muted") if notes else None
+
+    def _record(self) -> list[Markup]:
+        steps = self.report.history.steps
+        columns = [("#", "n"), ("author", None), *((name, "n") for name in ("run", self.unit.name, "gain"))]
+        rows = [
+            layout.row(
+                [
+                    number(str(place)),
+                    ("name", layout.author(step.entry.author)),
+                    number(self._run(step.entry)),
+                    number(self.unit.show(step.entry.latency_ns)),
+                    number(f"{comparison.NEAR * step.near}{numbers.percent(step.gain)}"),
+                    ("date", numbers.day(step.entry.observed_at)),
+                    number(str(step.held_days)),
+                ],
+                head=1,
+            )
+            for place, step in enumerate(steps, 1)
+        ]
+        return [
+            element("h3", "Record history", id=f"{self.name}-history"),
+            *([self._steps()] if len(steps) > 1 else []),
+            layout.table(
+                "Every run that was the fastest when it was observed",
+                [*columns, ("date", None), ("days held", "n")],
+                rows,
+                name=f"{self.name}-records",
+            ),
+        ]
+
+    def _steps(self) -> Markup:
+        steps = self.report.history.steps
+        held = {step.entry.run_digest for step in steps}
+        others = sorted(
+            (r.entry for r in self.report.runs if r.entry.run_digest not in held), key=lambda e: e.observed_at
+        )
+        last = steps[-1].entry
+        chart = svg.steps(
+            f"{self.name}-steps",
+            f"The record of {self.title}, over time",
+            f"{plural(len(steps), 'record')}, the last {self.unit.show(last.latency_ns)} {self.unit.name}"
+            f" by {last.author}; the table below has the same numbers",
+            [svg.Point(step.entry.observed_at, step.entry.latency_ns) for step in steps],
+            [svg.Point(entry.observed_at, entry.latency_ns) for entry in others[-DOTS:]],
+            layout.marks(self.report.table.bounds, self.unit),
+            self.report.until,
+            layout.ticks(self.unit),
+        )
+        caption = (
+            f"Latency in {self.unit.name} on a logarithmic scale, by date of observation;"
+            " each number is a new record, each dot another run."
+        )
+        return layout.figure(caption, chart, "steps")
+
+    def _all(self) -> Markup | None:
+        runs = self.report.runs[: 2 * self.rows]
+        if len(self.report.runs) == len(self.report.table.rows):
+            return None
+        rows = [
+            layout.row(
+                [
+                    number(_place(ranked)),
+                    ("name", layout.author(ranked.entry.author)),
+                    number(self._run(ranked.entry)),
+                    number(self.unit.show(ranked.entry.latency_ns)),
+                    ("date", numbers.day(ranked.entry.observed_at)),
+                ],
+                head=1,
+            )
+            for ranked in runs
+        ]
+        whole = len(runs) == len(self.report.runs)
+        shown = f"All {len(runs)} runs" if whole else f"The first {len(runs)} of {len(self.report.runs)} runs"
+        columns = [("#", "n"), ("author", None), ("run", "n"), (self.unit.name, "n"), ("date", None)]
+        return element(
+            "details",
+            element("summary", f"{shown}, not only the best of each author"),
+            layout.table(f"{shown}, ranked by latency", columns, rows, name=f"{self.name}-all"),
+        )
+
+
+def markup(report: CohortReport, *, name: str, link: Link, rows: int) -> Markup:
+    """The section of one cohort; see Section."""
+    return Section(report, name, link, rows).markup()
+
+
+def _place(ranked: Ranked) -> str:
+    return f"{ranked.rank}{'=' * ranked.tied}"

@@ -1,0 +1,136 @@
+"""The page of one definition: its cohorts, why they are apart, and why the rest is not ranked."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kictl.comparability import EXCLUDED, WHY
+from kictl.rank import POLICY
+from kictl.render import comparison, history, html, numbers
+from kictl.render.html import Markup, element
+from kictl.render.site import cohort, layout
+from kictl.render.site.cohort import Link
+from kictl.render.site.layout import Crumb, number, plural
+from kictl.workflow.reporting import DefinitionReport
+
+ROWS: Final = 200
+"""The most rows that the rankings of one page share."""
+WITHDRAWN: Final = 100
+"""The most runs that are named as no longer counting."""
+
+
+def to_json(report: DefinitionReport, catalogue: str) -> dict[str, Any]:
+    """The numbers of the page: as `compare --json` and `history --json`, with the imports they are from."""
+    return {
+        **comparison.to_json(report.comparison),
+        "history": history.to_json(report.history),
+        "imports": [
+            {"import": o.import_id, "source": o.source, "at": o.at, "snapshot_digest": o.snapshot_digest}
+            for o in report.origins
+        ],
+        "catalog_digest": catalogue,
+    }
+
+
+def page(report: DefinitionReport, link: Link, *, data: str) -> str:
+    """The page as HTML."""
+    share = max(10, ROWS // max(1, len(report.cohorts)))
+    sections = [
+        cohort.markup(found, name=f"c{place}", link=link, rows=share) for place, found in enumerate(report.cohorts)
+    ]
+    tags = [element("li", tag, class_="tag") for tag in report.tags]
+    body = [
+        element("h1", html.breakable(report.name)),
+        element("p", report.title, class_="lead") if report.title else None,
+        element("ul", tags, class_="plain") if tags else None,
+        _contents(report),
+        _apart(report),
+        sections or element("p", "No run of this definition is ranked."),
+        _unranked(report, link),
+        _bounds(report),
+    ]
+    crumbs = [Crumb("All definitions", "../index.html"), Crumb(report.name)]
+    return layout.page(f"{report.name} · kictl", crumbs, body, data=data, about=_about(report))
+
+
+def _about(report: DefinitionReport) -> str:
+    read = "; ".join(
+        f"{origin.source}, import {origin.import_id} of {numbers.minute(origin.at)} UTC,"
+        f" snapshot {origin.snapshot_digest or 'not complete'}"
+        for origin in report.origins
+    )
+    return f"From {read or 'no import'}. Ranked by latency (policy {POLICY}), each comparison key by itself."
+
+
+def _contents(report: DefinitionReport) -> Markup | None:
+    if len(report.cohorts) < 2:
+        return None
+    items = []
+    for table in report.comparison.tables:
+        name, key = cohort.title(table.cohort.gpu, table.cohort.stack), table.cohort.comparison_key
+        link = element("a", name, href=f"#{cohort.anchor(key)}")
+        items.append(element("li", link, f" ({plural(table.population, 'run')})"))
+    return element("nav", element("ul", items, class_="plain"), aria_label="Cohorts")
+
+
+def _apart(report: DefinitionReport) -> Markup | None:
+    if not report.comparison.apart:
+        return None
+    first, *others = (table.cohort for table in report.comparison.tables)
+    items = [
+        element("li", f"{cohort.title(other.gpu, other.stack)}: ", "; ".join(WHY[r.code] for r in verdict.reasons))
+        for other, verdict in zip(others, report.comparison.apart, strict=True)
+    ]
+    return element(
+        "details",
+        element("summary", "Why these are not one ranking"),
+        element("p", f"Beside {cohort.title(first.gpu, first.stack)}:"),
+        element("ul", items),
+    )
+
+
+def _unranked(report: DefinitionReport, link: Link) -> Markup | None:
+    excluded = report.comparison.excluded
+    if not excluded and not report.withdrawn:
+        return None
+    rows = [
+        layout.row([reason, number(str(count)), EXCLUDED.get(reason.partition(":")[0], "as the source says")])
+        for reason, count in excluded.items()
+    ]
+    columns = [("reason", None), ("submissions", "n"), ("meaning", None)]
+    table = layout.table("Submissions that are in no ranking, by reason", columns, rows, name="reasons")
+    return element(
+        "section",
+        element("h2", "Not ranked", id="not-ranked"),
+        table if rows else None,
+        _withdrawn(report, link),
+        aria_labelledby="not-ranked",
+    )
+
+
+def _withdrawn(report: DefinitionReport, link: Link) -> list[Markup]:
+    items = []
+    for row in report.withdrawn[:WITHDRAWN]:
+        why = "superseded" if row.run != row.latest else ", ".join(("retracted", *row.reasons))
+        name = layout.link(row.submission, link(row.submission, row.run))
+        items.append(element("li", name, " by ", layout.author(row.author), f": {why}"))
+    if len(report.withdrawn) > WITHDRAWN:
+        items.append(element("li", f"{len(report.withdrawn) - WITHDRAWN} more"))
+    return [element("h3", "Runs that no longer count"), element("ul", items)] if items else []
+
+
+def _bounds(report: DefinitionReport) -> Markup | None:
+    versions = report.history.bounds_versions
+    if len(versions) < 2:
+        return None
+    items = [
+        element("li", f"since {numbers.minute(v.at)} UTC (import {v.import_id}): ", layout.digest(v.digest))
+        for v in versions
+    ]
+    return element(
+        "section",
+        element("h2", "Bounds over time", id="bounds"),
+        element("p", "Scores and gaps made with different bounds do not compare; latencies still do."),
+        element("ol", items),
+        aria_labelledby="bounds",
+    )

@@ -1,0 +1,147 @@
+"""The page of one run: its dossier in the order a reader asks, where it stands, how to cite it, its manifest."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kictl import canonical
+from kictl.render import citation, html, numbers, svg
+from kictl.render import dossier as sheets
+from kictl.render.grid import Grid
+from kictl.render.html import Markup, element
+from kictl.render.site import cohort, layout
+from kictl.render.site.cohort import Link
+from kictl.render.site.layout import Crumb
+from kictl.text import cut
+from kictl.workflow.dossier import Dossier
+
+VALUE_LENGTH: Final = 2000
+"""The most characters of one value; the JSON beside the page has it whole."""
+
+
+def page(dossier: Dossier, definition: str, link: Link, *, data: str, catalogue: str) -> str:
+    """The page as HTML; `definition` is the place of its definition's page, `link` leads to other runs."""
+    primary, *sections = sheets.to_grids(dossier)[:-1]
+    title = f"Submission {dossier.submission} by {cut(dossier.author, layout.NAME_LENGTH)}"
+    crumbs = [
+        Crumb("All definitions", "../index.html"),
+        Crumb(dossier.definition, definition),
+        Crumb(f"submission {dossier.submission}"),
+    ]
+    body = [
+        element("h1", "Submission ", html.breakable(dossier.submission), " by ", layout.author(dossier.author)),
+        _subject(dossier, definition),
+        _primary(dossier, primary),
+        _standing(dossier, link),
+        [_section(grid, place) for place, grid in enumerate(sections)],
+        _cite(dossier),
+        _manifest(dossier),
+    ]
+    about = f"From {dossier.source}, as imported until {numbers.minute(dossier.as_of)} UTC; catalogue {catalogue}."
+    return layout.page(f"{title} · {dossier.definition} · kictl", crumbs, body, data=data, about=about)
+
+
+def _subject(dossier: Dossier, definition: str) -> Markup:
+    place = f"{definition}#{cohort.anchor(dossier.cohort.comparison_key)}" if dossier.cohort else definition
+    link = element("a", html.breakable(dossier.definition), href=place)
+    return element("p", link, f" · {cohort.title(dossier.gpu, dossier.stack)}", class_="lead")
+
+
+def _primary(dossier: Dossier, grid: Grid) -> Markup:
+    unit = numbers.unit_for(dossier.entry.latency_ns)
+    statistic = dossier.run.spec["timing"]["primaryStatistic"]
+    value = [unit.show(dossier.entry.latency_ns), element("small", f" {unit.name} {statistic}")]
+    return element(
+        "section",
+        element("h2", "Primary measurement", id="primary"),
+        element("p", value, class_="primary"),
+        element("p", f"This run is {dossier.standing} and has no rank.", class_="warn")
+        if dossier.placing is None
+        else None,
+        _facts(grid, after=1),
+        aria_labelledby="primary",
+    )
+
+
+def _standing(dossier: Dossier, link: Link) -> Markup | None:
+    """The run beside the first of its cohort, the bound and the baseline."""
+    placing, entry, bounds = dossier.placing, dossier.entry, dossier.bounds
+    if placing is None:
+        return None
+    unit = numbers.unit_for(placing.first.latency_ns)
+    items = []
+    if placing.first.run_digest != entry.run_digest:
+        items.append(
+            svg.Bar(placing.first.author, placing.first.latency_ns, unit.show(placing.first.latency_ns), place="1")
+        )
+    items.append(
+        svg.Bar(dossier.author, entry.latency_ns, unit.show(entry.latency_ns), place=str(placing.rank), first=True)
+    )
+    marks = layout.marks(bounds, unit)
+    chart = svg.bars(
+        "standing",
+        "This run beside the first of its cohort",
+        "; ".join([f"{item.label}: {item.note} {unit.name}" for item in items] + [mark.label for mark in marks]),
+        items,
+        marks,
+        layout.ticks(unit),
+    )
+    caption = f"Latency in {unit.name} beside the first of the cohort; shorter is faster."
+    href = link(placing.first.submission, placing.first.run_digest)
+    return element(
+        "figure",
+        element("figcaption", caption),
+        chart,
+        element("p", element("a", f"The first: submission {placing.first.submission}", href=href))
+        if href and len(items) > 1
+        else None,
+        class_="bars",
+    )
+
+
+def _section(grid: Grid, place: int) -> Markup:
+    name = f"s{place}"
+    lines = [element("p", line.strip()) for line in (*grid.head[1:], *grid.foot)]
+    heading = element("h2", grid.head[0], id=name)
+    return element("section", heading, _facts(grid) if grid.rows else None, lines, aria_labelledby=name)
+
+
+def _facts(grid: Grid, after: int = 0) -> Markup:
+    return layout.facts([(row.cells[0].strip(), _value(row.cells[1])) for row in grid.rows[after:]])
+
+
+def _value(value: str) -> Markup:
+    shown = cut(value, VALUE_LENGTH)
+    return layout.digest(shown) if shown.startswith("sha256:") else element("bdi", shown)
+
+
+def _cite(dossier: Dossier) -> Markup:
+    # The date of access is that of the data: the clock would make every report another one.
+    accessed = numbers.day(dossier.as_of)
+    return element(
+        "section",
+        element("h2", "Cite", id="cite"),
+        element("p", citation.text(dossier, accessed).strip()),
+        element("pre", html.lines(citation.bibtex(dossier, accessed).rstrip()), tabindex=0),
+        element(
+            "details",
+            element("summary", "CSL-JSON"),
+            element("pre", html.lines(citation.csl_json(dossier, accessed).rstrip()), tabindex=0),
+        ),
+        aria_labelledby="cite",
+    )
+
+
+def _manifest(dossier: Dossier) -> Markup:
+    text = canonical.to_json(sheets.bundle(dossier), indent=True).decode()
+    return element(
+        "section",
+        element("h2", "Canonical manifest", id="manifest"),
+        element("p", layout.digest(dossier.run.digest)),
+        element(
+            "details",
+            element("summary", "The run with its protocol and environment"),
+            element("pre", html.lines(text), tabindex=0),
+        ),
+        aria_labelledby="manifest",
+    )
