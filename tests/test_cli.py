@@ -178,6 +178,28 @@ def test_a_closed_stdout_is_told(catalogue: Path) -> None:
     assert shell("kictl digest none.json 2>&-") == Done(3, "", "")
 
 
+# Surroundings
+
+
+def test_output_does_not_depend_on_where_it_is_made(tmp_path: Path) -> None:
+    surroundings = (
+        {"PYTHONHASHSEED": "1", "TZ": "Asia/Kathmandu", "LC_ALL": "C"},
+        {"PYTHONHASHSEED": "2", "TZ": "America/New_York", "LC_ALL": "C.UTF-8"},
+    )
+    found = []
+    for number, environment in enumerate(surroundings):
+        environment["KICTL_CATALOG"] = str(tmp_path / f"{number}.sqlite")
+        steps = (
+            ("import", "sol-execbench", "--from", FIXTURE),
+            ("export",),
+            ("compare", "-d", "042_rms", "--all"),
+            ("compare", "-d", "042_rms", "--json"),
+        )
+        found.append([kictl(*step, **environment) for step in steps])
+    assert found[0] == found[1]
+    assert {done.code for done in found[0]} == {0}
+
+
 # Terminals
 
 
