@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -182,7 +183,7 @@ def test_a_closed_stdout_is_told(catalogue: Path) -> None:
 
 
 def test_output_does_not_depend_on_where_it_is_made(tmp_path: Path) -> None:
-    surroundings = (
+    surroundings: tuple[dict[str, Any], ...] = (
         {"PYTHONHASHSEED": "1", "TZ": "Asia/Kathmandu", "LC_ALL": "C"},
         {"PYTHONHASHSEED": "2", "TZ": "America/New_York", "LC_ALL": "C.UTF-8"},
     )
