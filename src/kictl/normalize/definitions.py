@@ -199,7 +199,8 @@ def _argument(argument: Json) -> Json:
 def _dimension(entry: str | int) -> str | int:
     if isinstance(entry, int):
         return entry
-    return int(entry) if entry.isascii() and entry.isdigit() else entry.lower()
+    # More digits than an extent has are left to the schema to refuse.
+    return int(entry) if entry.isascii() and entry.isdigit() and len(entry) <= 16 else entry.lower()
 
 
 def _lowered(axes: Mapping[str, Any]) -> dict[str, Any]:
