@@ -128,6 +128,14 @@ def submissions_of(catalogue: Catalogue, author: str) -> list[SubmissionRow]:
     return [_submission(row) for row in rows]
 
 
+def submissions_to(catalogue: Catalogue, definition_id: int) -> Iterator[SubmissionRow]:
+    """Everything that was submitted to a definition, by id, shorter ones first."""
+    rows = catalogue.db.execute(
+        f"{_SUBMISSION} WHERE s.definition_id = ? ORDER BY length(s.external_id), s.external_id, s.id", (definition_id,)
+    )
+    return (_submission(row) for row in rows)
+
+
 def runs(catalogue: Catalogue, prefix: str, *, limit: int = 20) -> list[RunRow]:
     """The runs whose digest starts with these hexadecimal digits, superseded and retracted ones included."""
     rows = catalogue.db.execute(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from kictl.text import printable
 
@@ -21,8 +22,15 @@ def defuse(value: object) -> object:
 
 def render(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """RFC 4180 text, lines ended by CRLF; None is an empty field."""
+    return "".join(lines(header, rows))
+
+
+def lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """As `render`, record by record."""
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow(header)
-    writer.writerows([defuse(value) for value in row] for row in rows)
-    return out.getvalue()
+    for row in chain([header], ([defuse(value) for value in row] for row in rows)):
+        writer.writerow(row)
+        yield out.getvalue()
+        out.seek(0)
+        out.truncate()

@@ -27,14 +27,15 @@ def _grid(grid: Grid) -> str:
     lines = [f"### {escape(title)}", "", *(f"{escape(line)}  " for line in facts), ""]
     if grid.rows:
         lines += [
-            _line([escape(column.name) for column in grid.columns]),
-            _line(["---:" if column.align == "right" else ":---" for column in grid.columns]),
-            *(_line([escape(cell) for cell in row.cells]) for row in grid.rows),
+            line([escape(column.name) for column in grid.columns]),
+            line(["---:" if column.align == "right" else ":---" for column in grid.columns]),
+            *(line([escape(cell) for cell in row.cells]) for row in grid.rows),
             "",
         ]
     lines += [f"{escape(line)}  " for line in grid.foot]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _line(cells: Sequence[str]) -> str:
+def line(cells: Sequence[str]) -> str:
+    """One line of a table, of cells that are escaped already."""
     return f"| {' | '.join(cells)} |"

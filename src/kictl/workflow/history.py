@@ -57,13 +57,14 @@ def history(catalogue: Catalogue, pattern: str, options: Options | None = None) 
     cohorts = []
     for table in found.tables:
         entries = queries.entries(catalogue, table.cohort.id)
-        steps = _steps(rank.record(entries), as_of)
+        steps = steps_of(rank.record(entries), as_of)
         cohorts.append(CohortHistory(table.cohort, len(entries), steps, table.bounds))
     versions = tuple(version for definition in known for version in dossiers.bounds_versions(catalogue, definition))
     return History(found.definition, as_of, tuple(cohorts), versions, found.excluded)
 
 
-def _steps(holders: list[rank.Entry], as_of: str) -> tuple[Step, ...]:
+def steps_of(holders: list[rank.Entry], as_of: str) -> tuple[Step, ...]:
+    """The records of a cohort, given who held it, oldest first."""
     steps = []
     for position, entry in enumerate(holders):
         before = holders[position - 1].latency_ns if position else None
