@@ -201,9 +201,8 @@ def _reason(code: str, what: str, values: Sequence[str | None]) -> Reason:
 def _definition(runs: Sequence[Facts]) -> Iterator[Reason]:
     names = [run.definition for run in runs]
     operations = [run.operation for run in runs]
-    if not _differ([run.workload for run in runs]):
-        return  # one workload belongs to one operation, whatever it is called
-    if _differ(names) and (None in operations or _differ(operations)):
+    # Names first: two definitions with the same signature make the same operation, suite and comparison key.
+    if _differ(names):
         yield _reason("different-definition", "different definitions", names)
     elif _differ(operations):
         yield _reason("different-operation", "different operations of one definition", operations)

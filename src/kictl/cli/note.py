@@ -32,14 +32,12 @@ def note(
 
     Example: kictl note 19969 --kind replication --text "7.9 µs on our B200, driver 570"
     """
-    from kictl import units
     from kictl.catalogue.store import Catalogue
     from kictl.workflow import showing
 
-    at = units.now()
     with Catalogue.open(catalogue_path(catalog), writable=True) as catalogue:
-        noted = showing.annotate(catalogue, run, kind=kind.value, text=text, at=at)
+        noted = showing.annotate(catalogue, run, kind=kind.value, text=text)
     if as_json:
-        write_json({"run_digest": noted.run, "kind": kind.value, "text": text, "written_at": at})
+        write_json({"run_digest": noted.run, "kind": kind.value, "text": text})
     else:
         write_text(f"noted on {noted.run}\n")

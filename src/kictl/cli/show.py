@@ -73,9 +73,7 @@ def show(
     if not isinstance(sheet, Dossier):
         raise UsageError(f"{name!r} is not a run: only a run has a manifest and can be cited", code="not_a_run")
     if cite is not None:
-        from kictl import units
-
-        write_text(citation.FORMATS[cite.value](sheet, units.now()[:10]))
+        write_text(citation.cited(sheet, cite.value))
     else:
         write_json(dossier.bundle(sheet))
 

@@ -80,6 +80,11 @@ def csl_json(dossier: Dossier, accessed: str) -> str:
 FORMATS = {"text": text, "bibtex": bibtex, "csl-json": csl_json}
 
 
+def cited(dossier: Dossier, style: str) -> str:
+    """A reference of a style in FORMATS, accessed today."""
+    return FORMATS[style](dossier, units.now()[:10])
+
+
 def tex(untrusted: str) -> str:
     """Text that TeX prints as it is."""
     return "".join(_TEX.get(char, char) for char in printable(untrusted))

@@ -223,9 +223,10 @@ def cohort_of(catalogue: Catalogue, decides: Facts, definition_id: int | None = 
         return None
     found = queries.cohorts_where(
         catalogue,
-        "c.comparison_key = ? AND c.definition_id = coalesce(?, c.definition_id)",
+        "c.comparison_key = ? AND c.definition_id = coalesce(?, c.definition_id) AND d.name = coalesce(?, d.name)",
         decides.key.raw,
         definition_id,
+        decides.definition,
     )
     return found[0] if found else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from kictl import rank
+from kictl import rank, units
 from kictl.bounds import BoundsFacts
 from kictl.catalogue import dossiers, queries
 from kictl.catalogue import leaders as catalogued
@@ -19,7 +19,6 @@ from kictl.workflow.comparing import Comparison
 from kictl.workflow.dossier import Dossier, Ineligible
 
 MAX_NOTE = 4000
-NOTE_KINDS = ("note", "replication")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +95,21 @@ def show(catalogue: Catalogue, name: str) -> Sheet:
     return event
 
 
-def annotate(catalogue: Catalogue, name: str, *, kind: str, text: str, at: str) -> RunRow:
-    """Attaches a note to the run that a name means, and returns that run. Evidence and rank stay as they are."""
+def annotate(catalogue: Catalogue, name: str, *, kind: str, text: str) -> RunRow:
+    """Attaches a note to the run that a name means, and returns that run. Evidence and rank stay as they are.
+
+    UsageError for an empty text, one beyond MAX_NOTE characters, and one that no UTF-8 can hold.
+    """
     if not text.strip():
         raise UsageError("a note needs a text")
     if len(text) > MAX_NOTE:
         raise UsageError(f"a note has at most {MAX_NOTE} characters, this one has {len(text)}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError("a note is text in UTF-8") from error
     run = naming.run(catalogue, name)
-    dossiers.add_note(catalogue, run.run, kind=kind, text=text, at=at)
+    dossiers.add_note(catalogue, run.run, kind=kind, text=text, at=units.now())
     return run
 
 
@@ -138,6 +144,13 @@ def _cohort(catalogue: Catalogue, key: str) -> Comparison:
     """The ranking of one cohort: every run of it."""
     options = comparing.Options(all_submissions=True)
     found = dossiers.cohorts(catalogue, key.removeprefix("sha256:"))
+    if len(found) > 1:
+        raise UsageError(
+            f"{len(found)} definitions of the same signature share this key",
+            code="ambiguous_name",
+            hint="'kictl compare --definition NAME' shows one of them",
+            details=tuple(cohort.definition for cohort in found),
+        )
     tables = [
         comparing.table(catalogue, cohort, queries.bounds(catalogue, cohort.definition_id), options) for cohort in found
     ]
