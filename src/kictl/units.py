@@ -6,6 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 NS_PER_MS = 1_000_000
 
@@ -69,6 +70,7 @@ class Gpu:
         return self.architecture != "unknown"
 
 
+@lru_cache(maxsize=4096)
 def gpu(text: str) -> Gpu:
     """The GPU of a source's name for it; of one not in the table, the architecture stays "unknown"."""
     name = re.sub(r"^NVIDIA[_ ]", "", text, flags=re.IGNORECASE)

@@ -107,7 +107,7 @@ STEPS: tuple[str, ...] = (
     CREATE INDEX submission_ranking ON submission (cohort_id, standing, latency_ns);
     CREATE INDEX submission_definition ON submission (definition_id);
 
-    -- The rows of one definition that an import saw for the first time or changed: a JSON list, compressed.
+    -- Some rows of one definition that an import saw for the first time or changed: a JSON list, compressed.
     CREATE TABLE evidence (
       id INTEGER PRIMARY KEY,
       import_id INTEGER NOT NULL REFERENCES import,
@@ -125,11 +125,15 @@ STEPS: tuple[str, ...] = (
       unlisted INTEGER NOT NULL,
       reasons TEXT NOT NULL,
       evidence_id INTEGER REFERENCES evidence,
-      place INTEGER
+      place INTEGER,
+      cohort_id INTEGER REFERENCES cohort,
+      latency_ns INTEGER,
+      observed_at TEXT
     ) STRICT;
     CREATE INDEX observation_submission ON observation (submission_id, id);
     CREATE INDEX observation_run ON observation (run_id);
     CREATE INDEX observation_import ON observation (import_id);
+    CREATE INDEX observation_cohort ON observation (cohort_id, submission_id);
 
     -- One definition read by one import: its presence says that everything of it was committed.
     CREATE TABLE reading (
@@ -139,6 +143,7 @@ STEPS: tuple[str, ...] = (
       announced INTEGER,
       received INTEGER NOT NULL,
       complete INTEGER NOT NULL,
+      problem TEXT,
       counts TEXT NOT NULL,
       PRIMARY KEY (import_id, definition_external_id)
     ) STRICT, WITHOUT ROWID;

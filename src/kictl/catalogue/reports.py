@@ -18,13 +18,13 @@ SHOWN = 5
 def import_report(catalogue: Catalogue, import_id: int) -> dict[str, Any]:
     """The report of an import, as `import --json` prints it.
 
-    `received` is the number of distinct rows read: the sum of all `runs`, all `skipped`, and the quarantined rows that
-    came in a listing of submissions. `expected` is the sum of what the listings claimed.
+    `received` is the number of distinct rows read: the sum of `runs`, `skipped` and `quarantined_rows`, which are those
+    of `quarantined` that came in a listing of submissions. `expected` is the sum of what the listings claimed.
     """
     db = catalogue.db
     source, origin = db.execute("SELECT source, origin FROM import WHERE id = ?", (import_id,)).fetchone()
     readings = db.execute(
-        "SELECT definition_external_id, expected, announced, received, complete, counts FROM reading"
+        "SELECT definition_external_id, expected, announced, received, problem, counts FROM reading"
         " WHERE import_id = ?",
         (import_id,),
     ).fetchall()
@@ -46,6 +46,7 @@ def import_report(catalogue: Catalogue, import_id: int) -> dict[str, Any]:
             for name, count in sorted(counts.items())
             if name.startswith("skipped:")
         },
+        "quarantined_rows": counts["quarantined"],
         "quarantined": _quarantined(catalogue, import_id),
         "drift": [
             {"what": row[0], "count": row[1], "example": row[2]}
@@ -66,14 +67,16 @@ def _quarantined(catalogue: Catalogue, import_id: int) -> list[dict[str, Any]]:
 
 
 def _warnings(readings: list[tuple[Any, ...]]) -> list[str]:
-    """Listings that gave fewer rows than were claimed, or that could not be read to their end without a gap."""
-    short = [
-        f"kernel {r[0]}: {r[3]} of {max(r[1] or 0, r[2] or 0)}" for r in readings if r[3] < max(r[1] or 0, r[2] or 0)
+    """Nothing to read, fewer rows than were claimed, and listings that could not be read to their end without a gap."""
+    claims = [
+        (name, max(expected or 0, announced or 0), received) for name, expected, announced, received, *_ in readings
     ]
-    gaps = [f"kernel {r[0]}" for r in readings if not r[4]]
+    short = [f"kernel {name}: {received} of {claimed}" for name, claimed, received in claims if received < claimed]
+    gaps = [f"kernel {name}: {problem}" for name, *_, problem, _ in readings if problem is not None]
     return [
+        *([] if readings else ["the source lists no definition that can be read"]),
         *_warning(short, "fewer submissions received than the source claims"),
-        *_warning(gaps, "listing not known to be read to its end; absent rows are not marked unlisted"),
+        *_warning(gaps, "listing not known to be read to its end, so that absent rows are not marked unlisted"),
     ]
 
 

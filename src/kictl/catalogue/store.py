@@ -19,6 +19,8 @@ from kictl.model import Manifest
 APPLICATION_ID = 0x6B696374  # "kict"
 BUSY_MS = 30_000
 
+Connection = sqlite3.Connection
+
 
 class Catalogue:
     """One catalogue file. Errors of SQLite leave it as CatalogueError; use it as a context manager."""

@@ -21,7 +21,8 @@ def summary(report: dict[str, Any]) -> str:
     skipped = ", ".join(f"{count} {reason}" for reason, count in report["skipped"].items())
     lines += [f"  changes      {changes}"] if changes else []
     lines += [f"  skipped      {skipped}"] if skipped else []
-    lines += _listed("quarantined", [f"{item['where']}: {item['reason']}" for item in report["quarantined"]])
+    lines += [f"  quarantined  {report['quarantined_rows']}"] if report["quarantined_rows"] else []
+    lines += _listed("not readable", [f"{item['where']}: {item['reason']}" for item in report["quarantined"]])
     lines += _listed("drift", [f"{d['what']} ×{d['count']}, e.g. {d['example']}" for d in report["drift"]])
     lines += _listed("warnings", report["warnings"])
     lines.append(f"  catalogue    {report['catalog_digest']}")

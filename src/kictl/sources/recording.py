@@ -129,9 +129,11 @@ def read_inside(root: Path, file: str, *, limit: int = MAX_BODY, origin: str | N
         if not real.is_relative_to(root.resolve()):
             raise InputError(f"{name}: leads out of its folder")
         with open(os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
-            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            status = os.fstat(stream.fileno())
+            if not stat.S_ISREG(status.st_mode):
                 raise InputError(f"{name}: not a regular file")
-            data = stream.read(limit + 1)
+            # Python sets aside as much memory as may be read, so not the limit itself.
+            data = stream.read(min(limit, status.st_size) + 1)
     except FileNotFoundError as error:
         raise InputError(f"{name}: no such file", code="not_found") from error
     except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links, before Python 3.13

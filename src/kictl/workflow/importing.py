@@ -10,6 +10,7 @@ from kictl import __version__, patterns, units
 from kictl.catalogue.reports import import_report
 from kictl.catalogue.store import Catalogue
 from kictl.catalogue.writer import ImportWriter
+from kictl.errors import UsageError
 from kictl.model import Submission
 from kictl.sources.interface import DefinitionRef, Reading, Source
 
@@ -24,7 +25,10 @@ class Selection:
     tags: tuple[str, ...] = ()
 
     def refs(self, listed: tuple[DefinitionRef, ...]) -> list[DefinitionRef]:
-        """The definitions to read. Raises UsageError for a pattern that means nothing."""
+        """The definitions to read. Raises UsageError for a pattern or tag that means nothing."""
+        for tag in self.tags:
+            if not any(tag in ref.tags for ref in listed):
+                raise UsageError(f"no definition has the tag {tag!r}", code="unknown_tag")
         names = [ref.name for ref in listed]
         wanted = {name for pattern in self.definitions for name in patterns.all_matching(pattern, names)}
         return [
@@ -82,6 +86,7 @@ def run(
     for number, reading in enumerate(source.read_all(waiting), start=len(refs) - len(waiting) + 1):
         _commit(writer, reading, selection)
         rows += reading.received
+        del reading  # before the next one is made: two of them are most of the memory that an import needs
         progress(Progress(number, len(refs), rows))
     report = import_report(catalogue, writer.id)
     writer.finish(report)
