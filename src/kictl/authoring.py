@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from kictl.model import Json
@@ -64,10 +65,15 @@ def normalise(manifest: Json) -> tuple[Json, list[Spelling]]:
             found += _sets(spec)
         for path, members in _DURATIONS.get(kind, ()):
             found += _durations(spec, path, members)
-    for spelling in found:
+    return respelt(manifest, found), found
+
+
+def respelt(manifest: Json, spellings: Iterable[Spelling]) -> Json:
+    """The manifest with what these spellings stand for."""
+    for spelling in spellings:
         if spelling.problem is None:
             manifest = _replaced(manifest, spelling.pointer.split("/")[1:], spelling.value)
-    return manifest, found
+    return manifest
 
 
 def _sets(spec: Json) -> list[Spelling]:

@@ -121,7 +121,8 @@ def folder_files(root: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             path = Path(folder, name)
-            if not name.startswith(".") and _may_hold_documents(name) and _is_inside(path, inside):
+            wanted = not name.startswith(".") and _may_hold_documents(name)
+            if wanted and path.is_file() and _is_inside(path, inside):
                 yield path
 
 

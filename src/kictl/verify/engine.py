@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 
 from kictl.documents import Document, Lines
@@ -46,28 +47,27 @@ def verify(
     options, context = options or Options(), context or Nothing()
     wanted = chosen(options.select, options.ignore)
     # A context holds connections, which no other process may use.
-    jobs = options.jobs if isinstance(context, Nothing) and hasattr(os, "fork") else 1
-    collector, facts, total = Collector(), Facts(), Outcome()
-    for outcome, parts in outcomes(documents, lambda: Checker(wanted, context, options.expect), jobs):
-        collector.add(outcome.findings)
-        facts.absorb(parts)
-        total.add(outcome)
+    jobs = options.jobs if type(context) is Nothing and hasattr(os, "fork") else 1
+    collector, total, together = Collector(), Outcome(), Together(context, closed=options.closed)
+    results = outcomes(documents, lambda: Checker(wanted, context, options.expect), jobs)
+    with closing(Facts()) as facts, closing(results):
+        for outcome, parts in results:
+            collector.add(outcome.findings)
+            facts.absorb(parts)
+            total.add(outcome)
+        collector.add(finding for finding in together.findings(facts) if finding.rule in wanted)
     if options.expect is not None and (total.checked != 1 or total.matched > 1):
         raise UsageError(f"--expect is for one manifest or bundle, not {total.checked}", code="expect_many")
-    together = Together(context, closed=options.closed)
-    collector.add(finding for finding in together.findings(facts) if finding.rule in wanted)
     collector.add(finding for finding in extra if finding.rule in wanted)
-    total.missed.update(together.missed)
-    severities = collector.severities
     return Report(
         checked=total.checked,
         manifests=total.manifests,
-        errors=severities["error"],
-        warnings=severities["warning"],
-        infos=severities["info"],
+        errors=collector.severities["error"],
+        warnings=collector.severities["warning"],
+        infos=collector.severities["info"],
         findings=collector.ordered(),
         rules=dict(sorted(collector.rules.items())),
-        not_run=tuple(_not_run(wanted, context, total.missed)),
+        not_run=tuple(_not_run(wanted, context, total.missed + together.missed)),
         unreadable=total.checked == total.unreadable == 1,
     )
 

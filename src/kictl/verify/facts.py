@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import marshal
-import tempfile
 from collections.abc import Iterable, Iterator
 from typing import IO, Any, Final
 
@@ -54,9 +53,15 @@ class Facts:
         for held, blocks in zip(self._parts, self._blocks, strict=True):
             yield [*self._read_back(blocks), *held]
 
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
     def _write_out(self) -> None:
         if self._file is None:
-            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as this object
+            import tempfile
+
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
         for held, blocks in zip(self._parts, self._blocks, strict=True):
             if held:
                 data = marshal.dumps(held)

@@ -6,7 +6,7 @@ import marshal
 import os
 import sys
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from typing import IO, Any, Final
 
 from kictl.documents import Document, Lines
@@ -20,7 +20,9 @@ SMALL: Final = 8
 Result = tuple[Outcome, Parts]
 
 
-def outcomes(batches: Iterable[Document | Lines], checker: Callable[[], Checker], jobs: int) -> Iterator[Result]:
+def outcomes(
+    batches: Iterable[Document | Lines], checker: Callable[[], Checker], jobs: int
+) -> Generator[Result, None, None]:
     """What each batch came to, in order. `jobs` processes share blocks of lines; everything else is checked here."""
     own = checker()
     idle: deque[_Worker] = deque()

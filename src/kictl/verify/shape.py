@@ -70,8 +70,10 @@ def of_manifest(manifest: Any, kind: str | None = None) -> tuple[Any, list[Probl
     normal, spellings = authoring.normalise(manifest)
     problems = [_respelt(spelling) for spelling in spellings]
     if not valid and not schemas.is_valid(kind, normal):
-        bad = {spelling.pointer for spelling in spellings if spelling.problem}
-        problems += _violations(kind, normal, bad)
+        # Places in lists are told as they were written, before any sorting.
+        durations = [spelling for spelling in spellings if not isinstance(spelling.value, list)]
+        bad = {spelling.pointer for spelling in durations if spelling.problem}
+        problems += _violations(kind, authoring.respelt(manifest, durations), bad)
     return normal, problems
 
 

@@ -66,12 +66,15 @@ def _snapshot(request: Request) -> str | None:
     """The one name, if it is that of a recorded source rather than of manifests."""
     if len(request.names) != 1:
         return None
+    name = request.names[0]
+    if name.endswith(".tar.zst"):
+        return name
+    folder = Path(name)
+    if not folder.is_dir():
+        return None
     from kictl.sources.recording import INDEX
 
-    name = request.names[0]
-    folder = Path(name)
-    is_one = name.endswith(".tar.zst") or any((folder / known).is_file() for known in (INDEX, "kernels.json"))
-    return name if is_one else None
+    return name if any((folder / known).is_file() for known in (INDEX, "kernels.json")) else None
 
 
 def _catalogue_context(request: Request, stack: ExitStack) -> CatalogueContext | None:
