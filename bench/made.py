@@ -1,4 +1,4 @@
-"""Made-up leaderboards of any size and the exports of them: the same bytes at every run."""
+"""Made-up exports of any length in the mix of a public one: the same bytes at every run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from bench import synthetic
 from kictl import canonical
 from kictl.model import Definition, Manifest
 from kictl.normalize import definitions, leaderboard
@@ -17,53 +18,20 @@ Json = dict[str, Any]
 DEFINITIONS, RUNS, LINES = 235, 7_857, 40_795
 """The mix of a public catalogue's export: 35,458 manifests on 40,795 lines, most of which hold none."""
 
-_WORDS = "attention projection norm rope gemm softmax gate expert cache conv residual fused quant scan mask".split()  # noqa: SIM905 - shorter than fourteen quoted words
 _GPUS = ("B200", "B200", "B200", "H200", "H100")
 _STACKS = ("v1.0", "v1.1", "v1.1")
-_START = datetime(2026, 6, 1)  # noqa: DTZ001 - the leaderboard's times have no zone
+_START = datetime(2026, 6, 1)
+# Python's json writes 1e-05 otherwise than RFC 8785 does, orjson 5e-06.
+_TOLERANCES: tuple[Json, ...] = ({}, {"max_atol": 1e-5, "max_rtol": 0.01}, {"max_atol": 5e-6})
 
 
-def detail(number: int) -> Json:
-    """A definition as the leaderboard's API states it, with 16 cases; most have tolerances."""
-    random = Random(number)
-    hidden, heads = random.choice((2048, 4096, 5120, 7168)), random.choice((8, 16, 64))
-    axes = {
-        "batch_size": {"type": "var"},
-        "seq_len": {"type": "var"},
-        "hidden_size": {"type": "const", "value": hidden},
-        "num_heads": {"type": "const", "value": heads},
-        "num_tokens": {"type": "expr", "expression": "batch_size * seq_len"},
-    }
-    shapes = (["batch_size", "seq_len", "hidden_size"], ["hidden_size"], ["num_heads", "hidden_size"])
-    tensors = {
-        name: {"shape": shape, "dtype": random.choice(("bfloat16", "float32", "float8_e4m3fn"))}
-        for name, shape in zip(("hidden_states", "norm_weight", "projection_weight"), shapes, strict=True)
-    }
-    # 1e-05 is written otherwise by Python's json than by RFC 8785, 5e-06 by orjson.
-    tolerance = random.choices(({}, {"max_atol": 1e-5, "max_rtol": 0.01}, {"max_atol": 5e-6}), (54, 40, 6))[0]
-    return {
-        "id": number,
-        "name": f"{number:03}_" + "_".join(random.sample(_WORDS, 4)),
-        "tags": [random.choice(_WORDS), random.choice(("L1", "L2"))],
-        "axes": axes,
-        "inputs": {**tensors, "eps": {"shape": None, "dtype": "float32"}},
-        "outputs": {"output": {"shape": ["num_tokens", "hidden_size"], "dtype": "bfloat16"}},
-        "latency_unit": "ms",
-        "sol_is_dummy": False,
-        "workloads": [_workload(random, hidden, heads, tolerance) for _ in range(16)],
-    }
-
-
-def _workload(random: Random, hidden: int, heads: int, tolerance: Json) -> Json:
-    batch, length = random.choice((1, 2, 4, 8, 16, 32, 64)), random.randrange(64, 8192)
-    sol = round(random.lognormvariate(-4, 1), 4)
-    axes = {"batch_size": batch, "hidden_size": hidden, "num_heads": heads, "seq_len": length}
-    return {
-        "axes": {**axes, "num_tokens": batch * length},
-        "baseline_latency_ms": round(sol * random.uniform(2.5, 9), 6),
-        "sol_ms": sol,
-        **({"tolerance": tolerance} if tolerance else {}),
-    }
+def definition(number: int) -> Definition:
+    """A definition with 16 cases, which often have tolerances."""
+    detail = synthetic.definition(number)
+    tolerance = Random(number).choices(_TOLERANCES, (54, 40, 6))[0]
+    for workload in detail["workloads"]:
+        workload["tolerance"] = tolerance
+    return definitions.definition(detail)
 
 
 def row(number: int, definition: Definition) -> Json:
@@ -74,7 +42,7 @@ def row(number: int, definition: Definition) -> Json:
     return {
         "id": number,
         "type": "kernel",
-        "username": f"{random.choice(_WORDS)}-{int(random.paretovariate(0.7)) % 300}",
+        "username": f"author-{int(random.paretovariate(0.7)) % 300}",
         "kernel_id": int(definition.external_id),
         "kernel_name": definition.name,
         "kernel_title": definition.name,
@@ -104,17 +72,17 @@ def export_lines(times: int = 1) -> Iterator[bytes]:
 
 
 def _part(first_definition: int, first_run: int) -> Iterator[bytes]:
-    made = [definitions.definition(detail(first_definition + number)) for number in range(1, DEFINITIONS + 1)]
+    made = [definition(first_definition + number) for number in range(1, DEFINITIONS + 1)]
     count = 0
-    for definition in made:
-        case_lines = [_line("workload_case", _named("workloadDigest", case)) for case in definition.cases]
-        yield _line("operation", _named("semanticDigest", definition.operation))
-        yield _line("workload_suite", _named("workloadDigest", definition.suite))
+    for each in made:
+        case_lines = [_line("workload_case", _named("workloadDigest", case)) for case in each.cases]
+        yield _line("operation", _named("semanticDigest", each.operation))
+        yield _line("workload_suite", _named("workloadDigest", each.suite))
         yield from case_lines
         count += 2 + len(case_lines)
     for number in range(first_run, first_run + RUNS):
-        definition = made[number % DEFINITIONS]
-        yield from _run_lines(row(10_000 + number, definition), definition)
+        each = made[number % DEFINITIONS]
+        yield from _run_lines(row(10_000 + number, each), each)
     for number in range(LINES - count - 2 * RUNS):
         yield _line("ranking_entry", _entry(number, made[number % DEFINITIONS]))
 

@@ -10,39 +10,12 @@ import pytest
 
 from leaderboards import FIXTURE, ROOT, import_folder
 
-HEAVY = frozenset(
-    [
-        "typer",
-        "rich",
-        "orjson",
-        "jsonschema",
-        "jsonschema_rs",
-        "referencing",
-        "rfc8785",
-        "sqlite3",
-        "zstandard",
-        "yaml",
-        "httpx",
-        "tenacity",
-        "filelock",
-        "platformdirs",
-        "pyarrow",
-        "pydantic",
-        "ssl",
-        "asyncio",
-        "email.message",
-        "html.parser",
-        "http.client",
-        "importlib.metadata",
-        "logging",
-        "multiprocessing",
-        "pygments",
-        "tarfile",
-        "unittest",
-        "urllib.request",
-        "xml.etree",
-    ]
-)
+HEAVY = {
+    "typer", "rich", "orjson", "jsonschema", "jsonschema_rs", "referencing", "rfc8785", "sqlite3", "zstandard",
+    "yaml", "httpx", "tenacity", "filelock", "platformdirs", "pyarrow", "pydantic", "ssl", "asyncio",
+    "email.message", "html.parser", "http.client", "importlib.metadata", "logging", "multiprocessing", "pygments",
+    "tarfile", "unittest", "urllib.request", "xml.etree",
+}  # fmt: skip
 MANIFEST = str(ROOT / "fixtures/manifests/good/BenchmarkRun-full.json")
 BUNDLE = str(ROOT / "fixtures/manifests/good/Bundle-full.json")
 
