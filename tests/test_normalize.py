@@ -148,6 +148,15 @@ def test_case_ids_are_the_sources_or_a_hash_of_the_axes_in_its_own_case() -> Non
     assert definitions.case_id({"axes": {"m": 1, "hidden_size": 2}}) != hashed
 
 
+def test_an_integer_is_one_however_it_is_written() -> None:
+    axes = {**DETAIL["axes"], "hidden": {"type": "const", "value": 64.0}}
+    written = definition(axes=axes, workloads=[{"axes": {"Batch": 3.0}, "baseline_latency_ms": 0.02, "sol_ms": 0.001}])
+    assert written.operation.digest == definition().operation.digest
+    assert written.suite.digest == definition().suite.digest
+    assert [case.digest for case in written.cases] == [case.digest for case in definition().cases]
+    assert written.bounds.digest == definition().bounds.digest
+
+
 @given(st.permutations(["_z", "K", "K_blocks", "K1", "Ka", "hidden_size", "M", "z"]))
 def test_the_order_of_axes_is_icu_root_collation(names: list[str]) -> None:
     in_order = ["_z", "hidden_size", "K", "K_blocks", "K1", "Ka", "M", "z"]

@@ -63,7 +63,7 @@ def operation_manifest(detail: Json) -> Manifest:
 
 def suite_manifest(detail: Json, operation: Manifest) -> Manifest:
     """The WorkloadSuite of a definition: its cases in source order, repeated ones included."""
-    cases = [{"externalId": case_id(workload), "axes": _lowered(workload["axes"])} for workload in detail["workloads"]]
+    cases = [{"externalId": case_id(workload), "axes": _sizes(workload["axes"])} for workload in detail["workloads"]]
     spec = {
         "operationSpecDigest": str(operation.digest),
         "cases": cases,
@@ -90,7 +90,7 @@ def case_id(workload: Json) -> str:
     if workload.get("uuid"):
         return str(workload["uuid"])
     axes = workload["axes"]
-    ordered = {name: axes[name] for name in sorted(axes, key=_collation)}
+    ordered = {name: int(axes[name]) for name in sorted(axes, key=_collation)}
     return hashlib.sha256(canonical.to_json(ordered)).hexdigest()[:12]
 
 
@@ -103,7 +103,7 @@ def _collation(name: str) -> tuple[list[tuple[int, str]], list[bool]]:
 def _case_manifest(detail: Json, operation: Manifest, workload: Json, comparator: str) -> Manifest:
     spec: Json = {
         "operationSpecDigest": str(operation.digest),
-        "axes": _lowered(workload["axes"]),
+        "axes": _sizes(workload["axes"]),
         "tensors": _tensors(detail, workload),
         "correctness": {"comparator": comparator, **_tolerances(workload.get("tolerance") or {})},
     }
@@ -135,10 +135,10 @@ def _tensors(detail: Json, workload: Json) -> Json:
 
 
 def _bound(axes: Json, published: Mapping[str, int]) -> dict[str, int]:
-    constants = {name.lower(): axis["value"] for name, axis in axes.items() if axis["type"] == "const"}
+    constants = {name.lower(): int(axis["value"]) for name, axis in axes.items() if axis["type"] == "const"}
     derived = {name.lower(): axis["expression"].lower() for name, axis in axes.items() if axis["type"] == "expr"}
     try:
-        return expressions.bind({**constants, **_lowered(published)}, derived)
+        return expressions.bind({**constants, **_sizes(published)}, derived)
     except expressions.ExpressionError as error:
         raise NormalizeError(str(error)) from error
 
@@ -197,10 +197,15 @@ def _argument(argument: Json) -> Json:
 
 
 def _dimension(entry: str | int) -> str | int:
-    if isinstance(entry, int):
-        return entry
+    if not isinstance(entry, str):
+        return int(entry)
     # More digits than an extent has are left to the schema to refuse.
     return int(entry) if entry.isascii() and entry.isdigit() and len(entry) <= 16 else entry.lower()
+
+
+def _sizes(axes: Mapping[str, float]) -> dict[str, int]:
+    """Axes by lowercase name; 8.0 is the integer 8, as JSON has it."""
+    return {name: int(size) for name, size in _lowered(axes).items()}
 
 
 def _lowered(axes: Mapping[str, Any]) -> dict[str, Any]:
