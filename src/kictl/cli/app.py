@@ -15,6 +15,8 @@ from kictl.cli import boundary
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("kictl.cli.importing", "Import a leaderboard, live or from a snapshot."),
+    "imports": ("kictl.cli.imports", "List the imports, or show one of them."),
+    "diff": ("kictl.cli.diff", "Show what changed between two imports or two snapshots."),
     "verify": ("kictl.cli.verify", "Check manifests, bundles, exports or the catalogue."),
     "rules": ("kictl.cli.rules", "List what verification checks, or explain a rule."),
     "compare": ("kictl.cli.compare", "Rank what may be ranked, and say why the rest may not."),

@@ -1,12 +1,62 @@
-"""What an import came to, in words."""
+"""What imports came to: the list of them, and one in words."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from kictl.catalogue.dossiers import ImportRow
+from kictl.render import numbers
+from kictl.render.grid import Grid, Row, columns
 from kictl.text import cut, printable
 
 SHOWN = 10
+
+_COUNTS = ("new", "unchanged", "changed", "restored")
+_CHANGES = ("retracted", "unlisted", "relisted")
+
+
+def event_json(event: ImportRow) -> dict[str, Any]:
+    """An import without its report, but for the counts."""
+    names = ("source", "origin", "selection", "version", "started_at", "finished_at", "snapshot_digest")
+    counts = None if event.report is None else {name: event.report[name] for name in ("kernels", "received", "runs")}
+    return (
+        {"import": event.id}
+        | {name: getattr(event, name) for name in names}
+        | {"catalog_digest": event.catalog_digest, "counts": counts}
+        | {name: event.report and event.report[name] for name in _CHANGES}
+    )
+
+
+def events_grid(events: Sequence[ImportRow]) -> Grid:
+    """One line per import, oldest first."""
+    names = columns(
+        *("import", "started", "from", "kernels", "rows", *_COUNTS, *_CHANGES, "catalogue"),
+        flexible=["from"],
+        left=["started", "catalogue"],
+        least=["catalogue", "relisted", "restored", "kernels"],
+    )
+    head = f"{len(events)} import{'s' * (len(events) != 1)}"
+    return Grid((head,), names, tuple(map(_event_row, events)))
+
+
+def _event_row(event: ImportRow) -> Row:
+    report = event.report
+    counts = ("–",) * (2 + len(_COUNTS) + len(_CHANGES))
+    if report is not None:
+        runs = [report["runs"][name] for name in _COUNTS]
+        values = [report["kernels"], report["received"], *runs, *(report[name] for name in _CHANGES)]
+        counts = tuple(map(str, values))
+    digest = (event.catalog_digest or "").removeprefix("sha256:")[:12]
+    return Row(
+        (
+            str(event.id),
+            numbers.minute(event.started_at),
+            event.origin,
+            *counts,
+            digest if event.finished_at else "interrupted or running",
+        )
+    )
 
 
 def summary(report: dict[str, Any]) -> str:
