@@ -13,7 +13,8 @@ from kictl.cli.options import CATALOGUE, JSON, catalogue_path, command_app, writ
 
 app = command_app()
 
-WIDE, NARROW = 100, 76
+WIDEST, NARROWEST, MARGIN = 100, 30, 4
+"""Characters of a drawing at most and at least, and how many it leaves free of the terminal."""
 
 
 class Format(StrEnum):
@@ -45,7 +46,7 @@ def history(
     """
     from kictl.catalogue.store import Catalogue
     from kictl.render import history as rendering
-    from kictl.render import plot
+    from kictl.render import plot, table
     from kictl.workflow import comparing
     from kictl.workflow import history as records
 
@@ -62,6 +63,6 @@ def history(
     else:
         dumb = sys.stdout.isatty() and os.environ.get("TERM") == "dumb"
         pens = plot.ASCII if dumb else plot.UNICODE
-        write_grids(
-            lambda roomy: rendering.to_grids(found, width=0 if no_plot else WIDE if roomy else NARROW, pens=pens)
-        )
+        width = min(WIDEST, table.width() - MARGIN)
+        drawn = 0 if no_plot or width < NARROWEST else width
+        write_grids(lambda _: rendering.to_grids(found, width=drawn, pens=pens))

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+NARROWEST = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. Where a terminal is too narrow, the `flexible` ones are cut, the widest first, then those of the
-    highest `importance` number are left out; 0 stays."""
+    """One column. Where a terminal is too narrow, the `flexible` ones are cut, the widest first, down to `narrowest`
+    characters; then those of the highest `importance` number are left out; 0 stays."""
 
     name: str
     align: Literal["left", "right"] = "right"
     flexible: bool = False
     importance: int = 0
+    narrowest: int = NARROWEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,11 @@ class Grid:
 
 
 def columns(
-    *names: str, flexible: Sequence[str] = (), left: Sequence[str] = (), least: Sequence[str] = ()
+    *names: str,
+    flexible: Sequence[str] = (),
+    left: Sequence[str] = (),
+    least: Sequence[str] = (),
+    narrowest: Mapping[str, int] | None = None,
 ) -> tuple[Column, ...]:
     """Columns by name; those in `left` or `flexible` are aligned left, those in `least` go first, in that order."""
     importance = {name: len(least) - position for position, name in enumerate(least)}
@@ -51,6 +58,7 @@ def columns(
             "left" if name in left or name in flexible else "right",
             name in flexible,
             importance.get(name, 0),
+            (narrowest or {}).get(name, NARROWEST),
         )
         for name in names
     )

@@ -194,6 +194,7 @@ def _author(sheet: AuthorSheet) -> Grid:
             left=["GPU", "stack", "date", "digest"],
             flexible=["definition"],
             least=["digest", "date", "id"],
+            narrowest={"definition": 24},
         ),
         tuple(_entered(item) for item in sheet.entered),
         (*(("of: authors in the cohort",) if count else ()), *comparison.excluded_lines(sheet.excluded)),

@@ -12,15 +12,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kictl.render.grid import Grid
+from kictl.render.grid import NARROWEST, Grid
 from kictl.text import printable
 
 PIPED_WIDTH = 200
 ROOMY = 100
 """From this width on, columns are set two spaces apart instead of one."""
 _INDENT = " " * 4
-NARROWEST = 8
-"""The flexible column is not made narrower than this before other columns are left out."""
 
 
 def width() -> int:
@@ -31,7 +29,7 @@ def width() -> int:
 
 
 def render(grids: Sequence[Grid], *, columns: int, colour: bool) -> str:
-    """The grids, one below the other; rows are never wrapped, cells are cut where they must be."""
+    """The grids, one below the other; rows are never wrapped, cells are cut where they must be; text is wrapped."""
     out = io.StringIO()
     console = Console(
         file=out,
@@ -46,14 +44,22 @@ def render(grids: Sequence[Grid], *, columns: int, colour: bool) -> str:
         if number:
             console.print()
         for position, line in enumerate(grid.head):
-            console.print(Text(printable(line), style="bold" if position == 0 else ""), soft_wrap=True)
+            _print_line(console, line, "bold" if position == 0 else "")
         if grid.rows and grid.facts:
             _print_facts(console, grid)
         elif grid.rows:
             console.print(_table(grid, columns))
         for line in grid.foot:
-            console.print(Text(printable(line), style="dim"), soft_wrap=True)
+            _print_line(console, line, "dim")
     return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
+
+
+def _print_line(console: Console, line: str, style: str) -> None:
+    """A line of text; where it is too long, what follows is indented as it is."""
+    indent = len(line) - len(line.lstrip(" "))
+    text = Text(printable(line.lstrip(" ")))
+    for part in text.wrap(console, max(NARROWEST, console.width - indent)) or [text]:
+        console.print(Text(" " * indent) + part, style=style)
 
 
 def _table(grid: Grid, columns: int) -> Table:
@@ -90,12 +96,13 @@ def _widths(grid: Grid, columns: int, gap: int) -> dict[int, int]:
     while True:
         flexible = [position for position in shown if grid.columns[position].flexible]
         excess = sum(wanted[position] + gap for position in shown) - gap - columns
-        give = sum(max(0, wanted[position] - NARROWEST) for position in flexible)
+        give = sum(max(0, wanted[position] - grid.columns[position].narrowest) for position in flexible)
         if excess <= give or len(shown) == 1 or not grid.columns[shown[-1]].importance:
             break
         shown.pop()
     for _ in range(excess if flexible else 0):
-        widest = max(flexible, key=lambda position: wanted[position])
+        # The one that is furthest above what it needs at least.
+        widest = max(flexible, key=lambda position: wanted[position] - grid.columns[position].narrowest)
         wanted[widest] = max(1, wanted[widest] - 1)
     return {position: wanted[position] for position in sorted(shown)}
 

@@ -91,8 +91,8 @@ class Author:
     """How an author stands in the cohorts that were asked for: numbers of cohorts, never a mean over them.
 
     `alone` and `shared` are the cohorts led, `near` those where the best run is behind the first within the portal's
-    noise, `top_five` those where the author is among the first five authors (led ones included); `entered` counts all,
-    `runs` are the current runs in them.
+    noise, `top_five` those where fewer than five authors are faster (led ones included); `entered` counts all, `runs`
+    are the current runs in them.
     """
 
     name: str
@@ -161,7 +161,7 @@ class _Tally:
         item = ranked[position]
         self.entered += 1
         self.runs += sum(entry.author == item.entry.author for entry in group.entries)
-        self.top_five += item.rank <= PLACES[1]
+        self.top_five += sum(other.rank < item.rank for other in ranked[:position]) < PLACES[1]
         if item.rank == 1:
             self.leads[group.cohort.definition] = None
             self.shared += item.tied
