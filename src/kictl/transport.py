@@ -103,6 +103,10 @@ class HttpFetcher(Fetcher):
             hint = "what was imported stays; run the same command again later"
             raise SourceError(message, code=error.code, hint=hint) from error
 
+    def notes(self) -> str:
+        retries = self.stats.retries
+        return f"{retries} {'retry' if retries == 1 else 'retries'}" if retries else ""
+
     def close(self) -> None:
         """End what is under way in other threads, too: their fetches raise SourceError (code `closed`)."""
         self._closed.set()

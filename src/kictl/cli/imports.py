@@ -20,7 +20,7 @@ def imports(
 ) -> None:
     """List the imports of the catalogue, or show one of them.
 
-    Example: kictl imports
+    Example: kictl imports 1
     """
     from kictl.catalogue import dossiers
     from kictl.catalogue.store import Catalogue
