@@ -87,7 +87,7 @@ def _group(rule: str) -> str:
 
 
 def _is_whole(group: str, rules: list[str]) -> bool:
-    return all(rule.id in rules for rule in RULES.values() if rule.group == group and rule.needs)
+    return all(rule.id in rules for rule in RULES.values() if rule.group == group)
 
 
 def _safe(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 
+from kictl.canonical import Digest
 from kictl.documents import Document, Lines
 from kictl.errors import UsageError
 from kictl.model import Finding
@@ -41,11 +42,13 @@ def verify(
 ) -> Report:
     """Applies the rules to all documents, which are read once and not kept. `extra` findings join the report.
 
-    Raises UsageError for an unknown rule, and for `expect` with other than one manifest; what the documents
-    raise while they are read (InputError) passes through.
+    Raises UsageError for an unknown rule, and where `expect` is no digest or there is not one manifest to expect
+    it of; what the documents raise while they are read (InputError) passes through.
     """
     options, context = options or Options(), context or Nothing()
     wanted = chosen(options.select, options.ignore)
+    if options.expect is not None:
+        _check_digest(options.expect)
     # A context holds connections, which no other process may use.
     jobs = options.jobs if type(context) is Nothing and hasattr(os, "fork") else 1
     collector, total, together = Collector(), Outcome(), Together(context, closed=options.closed)
@@ -70,6 +73,13 @@ def verify(
         not_run=tuple(_not_run(wanted, context, total.missed + together.missed)),
         unreadable=total.checked == total.unreadable == 1,
     )
+
+
+def _check_digest(text: str) -> None:
+    try:
+        Digest(text)
+    except ValueError as error:
+        raise UsageError(f"--expect: {error}", code="expect_digest") from error
 
 
 _ABSENT = {"bounds": "no bounds at hand", "source": "no source to compare with", "catalogue": "no catalogue"}
