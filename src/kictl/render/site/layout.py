@@ -49,7 +49,7 @@ def page(title: str, crumbs: Sequence[Crumb], body: Child, *, data: str, about: 
         sheet,
     ]
     steps = [
-        element("li", element("a", crumb.name, href=crumb.href) if crumb.href else _here(crumb.name))
+        element("li", element("a", _short(crumb.name), href=crumb.href) if crumb.href else _here(crumb.name))
         for crumb in crumbs
     ]
     return html.document(
@@ -68,7 +68,11 @@ def page(title: str, crumbs: Sequence[Crumb], body: Child, *, data: str, about: 
 
 
 def _here(name: str) -> Markup:
-    return element("span", html.breakable(cut(name, NAME_LENGTH)), aria_current="page")
+    return element("span", _short(name), aria_current="page")
+
+
+def _short(name: str) -> Markup:
+    return html.breakable(cut(name, NAME_LENGTH))
 
 
 @cache
@@ -96,7 +100,7 @@ def table(caption: Child, columns: Sequence[tuple[str, str | None]], rows: Seque
             element("tbody", join_rows(rows)),
         ),
         class_="scroll",
-        role="region",
+        role="group",
         tabindex=0,
         aria_labelledby=name,
     )
@@ -138,7 +142,8 @@ def digest(value: str | None, length: int | None = None) -> Markup:
 
 def facts(pairs: Sequence[tuple[str, Child]]) -> Markup:
     """A list of names and what each is; those that are None are left out."""
-    return element("dl", [(element("dt", name), element("dd", value)) for name, value in pairs if value is not None])
+    known = [(name, value) for name, value in pairs if value is not None]
+    return element("dl", [(element("dt", html.breakable(name)), element("dd", value)) for name, value in known])
 
 
 def plural(count: int, word: str) -> str:

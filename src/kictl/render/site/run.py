@@ -34,8 +34,8 @@ def page(dossier: Dossier, definition: str, link: Link, *, data: str, catalogue:
         _primary(dossier, primary),
         _standing(dossier, link),
         [_section(grid, place) for place, grid in enumerate(sections)],
-        _cite(dossier),
         _manifest(dossier),
+        _cite(dossier),
     ]
     about = f"From {dossier.source}, as imported until {numbers.minute(dossier.as_of)} UTC; catalogue {catalogue}."
     return layout.page(f"{title} · {dossier.definition} · kictl", crumbs, body, data=data, about=about)
