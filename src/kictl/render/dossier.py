@@ -164,7 +164,11 @@ def to_grids(dossier: Dossier) -> list[Grid]:
         fact_sheet("Environment", _flat(dossier.environment)),
         _section("Artifacts", list(_artifacts(dossier)), "No artifacts were published with this run."),
         fact_sheet("Bounds", list(_bounds(dossier))),
-        _section("Findings", [(f.rule, f"{f.severity}: {f.message}") for f in dossier.findings], "None: every rule of verification that applies holds."),
+        _section(
+            "Findings",
+            [(f.rule, f"{f.severity}: {f.message}") for f in dossier.findings],
+            "None: every rule of verification that applies holds.",
+        ),
         fact_sheet("History", list(_history(dossier.history))),
         _section(
             "Notes and replications",
