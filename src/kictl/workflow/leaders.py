@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -143,8 +143,13 @@ def authors(catalogue: Catalogue, wanted: Filter | None = None, *, by: str = "la
     for group in wanted.groups(catalogue):
         ranked = _by_author(group, by)
         count += bool(ranked)
+        runs = Counter(entry.author for entry in group.entries)
+        faster: dict[int, int] = {}
         for position, item in enumerate(ranked):
-            tallies[item.entry.author].add(group, ranked, position, by)
+            near = _is_near(item.entry, ranked[0].entry, by)
+            tally = tallies[item.entry.author]
+            tally.add(group, item, faster=faster.setdefault(item.rank, position), near=near)
+            tally.runs += runs[item.entry.author]
     rows = [tally.total(name) for name, tally in tallies.items() if not wanted.authors or name in wanted.authors]
     rows.sort(key=lambda row: (-row.led, -row.near, -row.top_five, -row.entered, row.name))
     return Authors(by, as_of, count, tuple(rows))
@@ -157,17 +162,16 @@ class _Tally:
         self.alone = self.shared = self.near = self.top_five = self.entered = self.runs = 0
         self.leads: dict[str, None] = {}
 
-    def add(self, group: Group, ranked: list[rank.Ranked], position: int, by: str) -> None:
-        item = ranked[position]
+    def add(self, group: Group, item: rank.Ranked, *, faster: int, near: bool) -> None:
+        """One cohort; `faster` authors are before this one, `near` says that the first is within the noise."""
         self.entered += 1
-        self.runs += sum(entry.author == item.entry.author for entry in group.entries)
-        self.top_five += sum(other.rank < item.rank for other in ranked[:position]) < PLACES[1]
+        self.top_five += faster < PLACES[1]
         if item.rank == 1:
             self.leads[group.cohort.definition] = None
             self.shared += item.tied
             self.alone += not item.tied
         else:
-            self.near += _is_near(item.entry, ranked[0].entry, by)
+            self.near += near
 
     def total(self, name: str) -> Author:
         return Author(
