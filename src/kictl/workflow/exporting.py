@@ -9,6 +9,7 @@ from typing import Literal
 from kictl import rank
 from kictl.bounds import BoundsFacts
 from kictl.catalogue import dossiers, origins, queries
+from kictl.catalogue.dossiers import SubmissionRow
 from kictl.catalogue.queries import Known
 from kictl.catalogue.store import Catalogue
 from kictl.model import Json
@@ -117,20 +118,13 @@ def submissions(catalogue: Catalogue) -> Sheet:
         "run_digest": "text",
     }
 
+    def values(row: SubmissionRow) -> Json:
+        known = {name: getattr(row, name) for name in columns if name != "run_digest"}
+        return {**known, "reasons": " ".join(row.reasons), "run_digest": row.run}
+
     def batches() -> Iterator[Batch]:
         for known in queries.definitions(catalogue):
-            rows = dossiers.submissions_to(catalogue, known.id)
-            yield Batch(
-                _origin(catalogue, known),
-                (
-                    {
-                        **{name: getattr(row, name) for name in columns if name not in ("reasons", "run_digest")},
-                        "reasons": " ".join(row.reasons),
-                        "run_digest": row.run,
-                    }
-                    for row in rows
-                ),
-            )
+            yield Batch(_origin(catalogue, known), map(values, dossiers.submissions_to(catalogue, known.id)))
 
     return Sheet("submissions", _about(catalogue), _ORIGIN, columns, batches())
 
