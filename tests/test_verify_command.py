@@ -357,15 +357,15 @@ def test_against_a_snapshot_the_catalogue_and_a_server(catalogue: Path, tmp_path
     rows = json.loads((FIXTURE / "submissions/42.json").read_text("utf-8"))
     page = {"data": {"submissions": rows, "total": len(rows), "offset": 0, "limit": 50}}
     with serving() as server:
-        server.script("/api/kernels", Reply(body=(FIXTURE / "kernels.json").read_bytes()))
-        server.script("/api/kernels/42", Reply(body=(FIXTURE / "kernels/42.json").read_bytes()))
-        server.script("/api/submissions?kernel_id=42&offset=0&limit=50", Reply(body=json.dumps(page).encode()))
+        server.script("kernels", Reply(body=(FIXTURE / "kernels.json").read_bytes()))
+        server.script("kernels/42", Reply(body=(FIXTURE / "kernels/42.json").read_bytes()))
+        server.script("submissions?kernel_id=42&limit=50&offset=0", Reply(body=json.dumps(page).encode()))
         for source in ([FIXTURE], [server.url], ["catalog", "--catalog", catalogue]):
             _compared(good, bad, unknown, ["--against", *source])
 
 
 def _compared(good: Path, bad: Path, unknown: Path, against: list[str | Path]) -> None:
-    assert report(good, *against, code=0)["errors"] == 0
+    assert not [f for f in report(good, *against, code=0)["findings"] if f["rule"].startswith("source")]
     differs = [f for f in report(bad, *against, code=1)["findings"] if f["rule"] == "source/differs"]
     assert [(f["pointer"], f["expected"], f["got"]) for f in differs] == [
         ("/run/spec/observedAt", '"2026-07-10T06:07:05.524Z"', '"2026-07-10T06:07:05.525Z"'),

@@ -23,6 +23,11 @@ _REMEMBERED: Final = 512
 _RECENT: Final = 8192
 _BUNDLED: Final = {"protocol": "BenchmarkProtocol", "environment": "ExecutionEnvironment"}
 _NATIVE: Json = {}
+_NAMES: Final = ("source", "benchmark", "scenario", "division", "category", "externalId")
+_APART: Final = {
+    "BenchmarkRun": ("workloadDigest", "environmentDigest"),
+    "ServingRun": ("modelDigest", "configurationDigest", "workloadDigest"),
+}
 
 
 @dataclass(slots=True)
@@ -117,7 +122,7 @@ class Checker:
             self._row(value, base)
         elif "manifest" in value:
             self._export_line(value, base)
-        elif "kind" not in value and not value.keys().isdisjoint(("run", *_BUNDLED)):
+        elif _is_bundle(value):
             self._bundle(value, base)
         else:
             self._manifest(value, base)
@@ -131,7 +136,7 @@ class Checker:
         if manifest is None:
             return
         base += "/row/manifest"
-        if isinstance(manifest, dict) and "kind" not in manifest and "run" in manifest:
+        if isinstance(manifest, dict) and _is_bundle(manifest):
             self._bundle(manifest, base, row)
         else:
             self._manifest(manifest, base, row=row)
@@ -233,7 +238,7 @@ class Checker:
         elif kind in ("BenchmarkRun", "ServingRun"):
             native = spec.get("sourceNative", _NATIVE)
             if "externalId" in native:
-                name = _source_name(kind, native)
+                name = _source_name(kind, spec)
                 add(crc32(name.encode()), (NAMED, name, raw, place))
             if kind == "BenchmarkRun":
                 self._run(manifest, native, digest, raw, row, base)
@@ -293,6 +298,12 @@ class Checker:
             )
 
 
-def _source_name(kind: str, native: Json) -> str:
-    parts = ("source", "benchmark", "scenario", "division", "category", "externalId")
-    return " · ".join([kind, *(native[part] for part in parts if part in native)])
+def _is_bundle(value: Json) -> bool:
+    return "kind" not in value and ("run" in value or "protocol" in value or "environment" in value)
+
+
+def _source_name(kind: str, spec: Json) -> str:
+    """What a source means by an id: one of its results may stand under the same id on several workloads or machines."""
+    native = spec["sourceNative"]
+    names = [native[part] for part in _NAMES if part in native]
+    return " · ".join([kind, *names, *(spec[member] for member in _APART[kind])])

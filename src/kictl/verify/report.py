@@ -62,9 +62,14 @@ class Report:
 
 
 def as_json(finding: Finding) -> dict[str, Any]:
-    """One finding as other programs read it."""
+    """One finding as other programs read it; of a file's name, bytes that are no text are escaped."""
     members = ("rule", "severity", "subject", "line", "pointer", "message", "expected", "got", "digest")
-    return {member: getattr(finding, member) for member in members}
+    values = ((member, getattr(finding, member)) for member in members)
+    return {member: _whole(value) if isinstance(value, str) else value for member, value in values}
+
+
+def _whole(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 class Collector:

@@ -203,7 +203,7 @@ def _other_metadata(first: Made, new: Made) -> Finding:
 
 def _other_content(first: bytes, new: Named) -> Finding:
     expected, got = Digest.from_raw(first), Digest.from_raw(new.raw)
-    message = f"{show(new.name)} has also the digest {expected}"
+    message = f"the same id of the source has also the digest {expected}"
     return _finding(EXTERNAL_ID, new.place, "/spec/sourceNative/externalId", message, expected, got, new.raw)
 
 
