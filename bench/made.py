@@ -28,6 +28,7 @@ _TOLERANCES: tuple[Json, ...] = ({}, {"max_atol": 1e-5, "max_rtol": 0.01}, {"max
 def definition(number: int) -> Definition:
     """A definition with 16 cases, which often have tolerances."""
     detail = synthetic.definition(number)
+    detail["axes"]["hidden_size"]["value"] += number  # no two operations are the same
     tolerance = Random(number).choices(_TOLERANCES, (54, 40, 6))[0]
     for workload in detail["workloads"]:
         workload["tolerance"] = tolerance

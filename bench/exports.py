@@ -1,0 +1,58 @@
+"""A whole export through `kictl verify`, and through the obvious stacks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bench import made, peers
+from bench.measure import KICTL, PASS, RESULTS, Goal, Table, peak, process, processes
+
+JOBS = ("--jobs 1", "--jobs 2")
+
+
+def export(times: int = 1) -> Path:
+    """The made-up export with `times` its usual number of lines; written at the first use."""
+    path = RESULTS / f"export-{made.LINES * times}.jsonl.zst"
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        made.write_export(path, times)
+    return path
+
+
+def verify(rounds: int, real: Path | None) -> list[Table]:
+    """All rules over the export of the usual length, one ten times as long, and a real one if there is one."""
+    tables = [_verify(f"Verify an export of {made.LINES} lines, as a process", export(), rounds)]
+    tables[0].figures["kictl --jobs 1, ten times the lines"], goal = _ten_times()
+    tables[0].goals.append(goal)
+    if real is not None:
+        tables.append(_verify(f"Verify {real.name}, as a process", real, rounds))
+    return tables
+
+
+def _verify(title: str, path: Path, rounds: int) -> Table:
+    commands: dict[str, list[str]] = {
+        "python -c pass": [*PASS],
+        **{f"kictl {jobs}": [KICTL, "verify", *jobs.split(), str(path)] for jobs in JOBS},
+    }
+    node = peers.node_command("verify.js", str(path))
+    if node is not None:
+        commands["Node ajv + canonicalize"] = node
+    table = Table(title, "ms", processes(commands, rounds))
+    interpreter = peers.python()
+    if interpreter is not None:
+        stack = [interpreter, str(Path(__file__).with_name("stack.py")), "verify", str(path)]
+        table.figures |= processes({"json + jsonschema + rfc8785": stack}, 1)
+    table.goal("verify an export, one process", "kictl --jobs 1", "Node ajv + canonicalize", "≤", 0.45)
+    table.goal("verify an export, two processes", "kictl --jobs 2", "Node ajv + canonicalize", "≤", 0.3)
+    table.goal("verify an export", "json + jsonschema + rfc8785", "kictl --jobs 1", "≥", 16)
+    table.goals += [
+        Goal(f"verify an export, peak, {jobs}", peak(commands[f"kictl {jobs}"]), "≤", 60, "MiB") for jobs in JOBS
+    ]
+    return table
+
+
+def _ten_times() -> tuple[float, Goal]:
+    """Milliseconds for ten times the lines, and the peak against that of the usual number."""
+    once, ten = ([KICTL, "verify", "--jobs", "1", str(export(times))] for times in (1, 10))
+    milliseconds = process(ten)() * 1e3
+    return milliseconds, Goal("verify ten times the lines, peak against once", peak(ten) / peak(once), "≤", 1.15, "×")
