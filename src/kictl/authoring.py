@@ -51,9 +51,19 @@ def in_set_order(items: list[str]) -> list[str]:
     return sorted(set(items), key=lambda item: item.encode("utf-16-be", "surrogatepass"))
 
 
-def has_sets(kind: str) -> bool:
-    """Whether a manifest of this kind may have to be respelt though its schema allows it."""
-    return kind == "ImplementationRevision"
+_WITH_SETS = "ImplementationRevision"
+
+
+def is_in_order(kind: str, manifest: Json) -> bool:
+    """Whether a valid manifest has every list that stands for a set in order."""
+    if kind != _WITH_SETS:
+        return True
+    support = manifest["spec"]["support"]
+    for member in _SETS:
+        items = support.get(member)
+        if items is not None and len(items) > 1 and in_set_order(items) != items:
+            return False
+    return True
 
 
 def normalise(manifest: Json) -> tuple[Json, list[Spelling]]:
@@ -61,7 +71,7 @@ def normalise(manifest: Json) -> tuple[Json, list[Spelling]]:
     kind, spec = manifest.get("kind"), manifest.get("spec")
     found: list[Spelling] = []
     if isinstance(kind, str) and isinstance(spec, dict):
-        if has_sets(kind):
+        if kind == _WITH_SETS:
             found += _sets(spec)
         for path, members in _DURATIONS.get(kind, ()):
             found += _durations(spec, path, members)

@@ -63,7 +63,9 @@ class Lines:
     error: ParseError | None = None
 
     def numbered(self) -> Iterator[tuple[int, bytes]]:
-        """Each line with its number."""
+        """Each line that is not blank, with its number."""
+        if not self.data or self.data.isspace():
+            return
         for number, line in enumerate(self.data.split(b"\n"), self.first):
             if line and not line.isspace():
                 yield number, line

@@ -8,7 +8,7 @@ from typing import IO, Any, Final, Protocol
 
 from kictl.strictjson import ParseError
 
-FREE: Final = 512 << 20
+FREE: Final = 256 << 20
 """What anything may expand to, in bytes; more only where it is at most RATIO times what was read."""
 RATIO: Final = 300
 # What the zstd tool itself decodes without being asked for more.

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from math import inf
 from typing import Any, Final
 from zlib import crc32
 
@@ -15,9 +12,10 @@ from kictl.model import Finding, Json
 from kictl.strictjson import ParseError
 from kictl.verify import claims, parsing, runs, shape, source, stored  # noqa: F401 - each declares its rules
 from kictl.verify.context import Context, RunBounds
-from kictl.verify.facts import Facts
+from kictl.verify.facts import PARTS, Parts, new_parts
 from kictl.verify.records import MADE, NAMED, REFERENCES, REFERENCES_OF, RESULT, WANTED, WORKLOAD, WORKLOADS, row_of
 from kictl.verify.registry import RULES, Problem
+from kictl.verify.report import Tally
 
 _REMEMBERED: Final = 512
 _RECENT: Final = 8192
@@ -30,36 +28,15 @@ _APART: Final = {
 }
 
 
-@dataclass(slots=True)
-class Outcome:
-    """What a batch of documents came to. `matched` counts manifests held against `--expect`, `missed` the runs that a
-    rule could not judge, by rule."""
-
-    findings: list[Finding] = field(default_factory=list)
-    checked: int = 0
-    manifests: int = 0
-    unreadable: int = 0
-    matched: int = 0
-    missed: Counter[str] = field(default_factory=Counter)
-
-    def add(self, other: Outcome) -> None:
-        """Adds another one's counts; its findings are kept elsewhere."""
-        self.checked += other.checked
-        self.manifests += other.manifests
-        self.unreadable += other.unreadable
-        self.matched += other.matched
-        self.missed.update(other.missed)
-
-
 class Checker:
     """Checks documents one by one. `wanted` are the ids of the rules to apply."""
 
     def __init__(self, wanted: frozenset[str], context: Context, expect: str | None = None) -> None:
-        self.facts = Facts(inf)
         self._wanted = wanted
         self._context = context
         self._expect = expect
-        self._outcome = Outcome()
+        self._tally = Tally()
+        self._parts = new_parts()
         self._subject = ""
         self._line: int | None = None
         tomorrow = datetime.now(UTC) + timedelta(hours=24)
@@ -68,10 +45,11 @@ class Checker:
         self._known: dict[bytes, str] = {}
         self._recent: dict[str, str] = {}
 
-    def take(self) -> Outcome:
-        """What came of the documents since the last call; their `facts` are to be taken as well."""
-        outcome, self._outcome = self._outcome, Outcome()
-        return outcome
+    def take(self) -> tuple[Tally, Parts]:
+        """What came of the documents since the last call, and the records of them."""
+        taken = self._tally, self._parts
+        self._tally, self._parts = Tally(), new_parts()
+        return taken
 
     def check(self, batch: Document | Lines) -> None:
         """Everything that can be said of these documents alone."""
@@ -103,19 +81,19 @@ class Checker:
         elif document.claim is None:
             self._value(value, "")
         else:
-            self._outcome.checked += 1
+            self._tally.checked += 1
             digest = self._manifest(value, "")
             if digest != document.claim:
                 self._tell(claims.column("", digest, document.claim), "", digest)
 
     def _unreadable(self, error: ParseError) -> None:
-        self._outcome.checked += 1
-        self._outcome.unreadable += 1
+        self._tally.checked += 1
+        self._tally.unreadable += 1
         self._tell(parsing.problem(error), "")
 
     def _value(self, value: Any, base: str) -> None:
         """A manifest, a bundle, or a line that has one of them in it."""
-        self._outcome.checked += 1
+        self._tally.checked += 1
         if not isinstance(value, dict) or "apiVersion" in value:
             self._manifest(value, base)
         elif "table" in value or "row" in value:
@@ -169,11 +147,11 @@ class Checker:
         text = canonical.to_json(manifest)
         digest = self._known.get(text)
         if digest is not None:
-            self._outcome.manifests += 1
+            self._tally.manifests += 1
             return digest
-        told = len(self._outcome.findings)
+        told = self._tally.rules.total()
         digest = self._manifest(manifest, base, kind)
-        if digest is not None and told == len(self._outcome.findings):
+        if digest is not None and told == self._tally.rules.total():
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
             self._known[text] = digest
@@ -192,16 +170,16 @@ class Checker:
         `row` is the catalogue row around it, `beside` the digests of the other members of its bundle by the names
         under which the run refers to them.
         """
-        self._outcome.manifests += 1
+        self._tally.manifests += 1
         manifest, problems = shape.of_manifest(manifest, kind)
         for problem in problems:
             self._tell(problem, base)
         if not isinstance(manifest, dict) or not shape.has_identity(manifest):
             return None
         identity = canonical.identity(manifest, checked=True)
-        digest = str(identity)
+        digest, raw = str(identity), identity.raw
         if self._expect is not None and kind in (None, "BenchmarkRun"):
-            self._outcome.matched += 1
+            self._tally.matched += 1
             if digest != self._expect:
                 self._tell(claims.expected(digest, self._expect), base, digest)
         if row is not None:
@@ -211,7 +189,7 @@ class Checker:
             for problem in claims.bundled(manifest, beside):
                 self._tell(problem, base, digest)
         if not problems or all(RULES[problem.rule].severity != "error" for problem in problems):
-            self._good(manifest, base, digest, identity.raw, row, beside or {})
+            self._good(manifest, base, digest, raw, row, beside or {})
         return digest
 
     def _good(
@@ -220,26 +198,27 @@ class Checker:
         """Rules and facts of a manifest whose shape is right."""
         kind, spec = manifest["kind"], manifest["spec"]
         place = (self._subject, self._line, base)
-        add = self.facts.add
+        parts = self._parts
         editorial = hash(canonical.to_json(manifest["metadata"], sort=True))
-        add(raw[0], (MADE, raw, kind, editorial, place))
+        parts[raw[0] % PARTS].append((MADE, raw, kind, editorial, place))
         for number, path in REFERENCES_OF.get(kind, ()):
             target = spec[path[0]] if len(path) == 1 else spec[path[0]][path[1]]
             if beside.get(path[0]) != target and self._recent.get(target) not in REFERENCES[number][2]:
                 wanted = bytes.fromhex(target[7:])
-                add(wanted[0], (WANTED, wanted, number, place))
+                parts[wanted[0] % PARTS].append((WANTED, wanted, number, place))
         if len(self._recent) >= _RECENT:
             self._recent.clear()
         self._recent[digest] = kind
         if kind in WORKLOADS:
             correctness = canonical.to_json(spec["correctness"])
             cases = len(spec["cases"]) if "cases" in spec else None
-            add(raw[0], (WORKLOAD, raw, spec["operationSpecDigest"], correctness, cases))
+            workload = (WORKLOAD, raw, spec["operationSpecDigest"], correctness, cases)
+            parts[raw[0] % PARTS].append(workload)
         elif kind in ("BenchmarkRun", "ServingRun"):
             native = spec.get("sourceNative", _NATIVE)
             if "externalId" in native:
                 name = _source_name(kind, spec)
-                add(crc32(name.encode()), (NAMED, name, raw, place))
+                parts[crc32(name.encode()) % PARTS].append((NAMED, name, raw, place))
             if kind == "BenchmarkRun":
                 self._run(manifest, native, digest, raw, row, base)
 
@@ -251,7 +230,7 @@ class Checker:
         if metrics and "bounds" in self._context.offers:
             bounds = self._bounds_of(workload, native.get("benchmark"))
             if bounds is None:
-                self._outcome.missed.update(runs.NEED_BOUNDS)
+                self._tally.missed.update(runs.NEED_BOUNDS)
         for problem in runs.problems(spec, metrics, bounds, self._latest):
             self._tell(problem, base, digest)
         total = metrics.get("fast_1_total")
@@ -261,7 +240,8 @@ class Checker:
             metric = f"latency:{timing['primaryStatistic']}:ns" if timing else None
             of = bytes.fromhex(workload[7:])
             beside = (spec["protocolDigest"], spec["environmentDigest"], metric)
-            self.facts.add(of[0], (RESULT, of, raw, *beside, *keys, total, (self._subject, self._line, base)))
+            place = (self._subject, self._line, base)
+            self._parts[of[0] % PARTS].append((RESULT, of, raw, *beside, *keys, total, place))
         if native and "source" in self._context.offers:
             self._against_source(manifest, digest, base)
 
@@ -269,7 +249,7 @@ class Checker:
         try:
             state = self._context.state_of(manifest, digest)
         except LookupError:
-            self._outcome.missed[source.DIFFERS] += 1
+            self._tally.missed[source.DIFFERS] += 1
             return
         for problem in source.problems(manifest, state):
             self._tell(problem, base, digest)
@@ -283,7 +263,7 @@ class Checker:
 
     def _tell(self, problem: Problem, base: str, digest: str | None = None) -> None:
         if problem.rule in self._wanted:
-            self._outcome.findings.append(
+            self._tally.tell(
                 Finding(
                     rule=problem.rule,
                     severity=problem.severity or RULES[problem.rule].severity,

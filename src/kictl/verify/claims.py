@@ -51,22 +51,27 @@ def column(pointer: str, digest: str | None, claimed: Any) -> Problem:
     return _mismatch(COLUMN, pointer, digest, claimed)
 
 
-def columns(manifest: Json, digest: str, row: Json) -> Iterator[Problem]:
+_REFERENCE_COLUMNS = {
+    kind: tuple(path[0] for _, path in REFERENCES_OF.get(kind, ()) if len(path) == 1 and path[0] != own)
+    for kind, own in _OWN_COLUMN.items()
+}
+"""Columns that say again what a manifest's spec says under the same name."""
+
+
+def columns(manifest: Json, digest: str, row: Json) -> list[Problem]:
     """Digests beside a manifest in its row: its own, and those that it refers to under the same name."""
     kind, spec = manifest["kind"], manifest["spec"]
     own = _OWN_COLUMN.get(kind) if isinstance(kind, str) else None
     if own is None:
-        return
-    claimed = row.get(own)
-    if claimed is not None and claimed != digest:
-        yield _mismatch(COLUMN, f"/{own}", digest, claimed)
-    if not isinstance(spec, dict):
-        return
-    for _, path in REFERENCES_OF.get(kind, ()):
-        name = path[0]
-        claimed = row.get(name)
-        if claimed is not None and name != own and name in spec and claimed != spec[name]:
-            yield _mismatch(COLUMN, f"/{name}", spec[name], claimed)
+        return []
+    stated = {own: digest}
+    if isinstance(spec, dict):
+        stated |= {name: spec[name] for name in _REFERENCE_COLUMNS[kind] if name in spec}
+    return [
+        _mismatch(COLUMN, f"/{name}", value, row[name])
+        for name, value in stated.items()
+        if name in row and row[name] != value and row[name] is not None
+    ]
 
 
 def bundled(run: Json, beside: Mapping[str, str | None]) -> Iterator[Problem]:

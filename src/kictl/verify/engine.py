@@ -6,17 +6,18 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 
 from kictl.canonical import Digest
 from kictl.documents import Document, Lines
 from kictl.errors import UsageError
 from kictl.model import Finding
-from kictl.verify.checker import Checker, Outcome
+from kictl.verify.checker import Checker
 from kictl.verify.context import Context, Nothing
 from kictl.verify.facts import Facts
 from kictl.verify.parallel import outcomes
 from kictl.verify.registry import chosen, in_order
-from kictl.verify.report import Collector, Report
+from kictl.verify.report import Report, Tally
 from kictl.verify.together import Together
 
 
@@ -51,27 +52,28 @@ def verify(
         _check_digest(options.expect)
     # A context holds connections, which no other process may use.
     jobs = options.jobs if type(context) is Nothing and hasattr(os, "fork") else 1
-    collector, total, together = Collector(), Outcome(), Together(context, closed=options.closed)
+    tally, together = Tally(), Together(context, closed=options.closed)
     results = outcomes(documents, lambda: Checker(wanted, context, options.expect), jobs)
     with closing(Facts()) as facts, closing(results):
-        for outcome, parts in results:
-            collector.add(outcome.findings)
-            facts.absorb(parts)
-            total.add(outcome)
-        collector.add(finding for finding in together.findings(facts) if finding.rule in wanted)
-    if options.expect is not None and (total.checked != 1 or total.matched > 1):
-        raise UsageError(f"--expect is for one manifest or bundle, not {total.checked}", code="expect_many")
-    collector.add(finding for finding in extra if finding.rule in wanted)
+        for part, records in results:
+            tally.add(part)
+            facts.absorb(records)
+        late = chain(together.findings(facts), extra)
+        for finding in late:
+            if finding.rule in wanted:
+                tally.tell(finding)
+    if options.expect is not None and (tally.checked != 1 or tally.matched > 1):
+        raise UsageError(f"--expect is for one manifest or bundle, not {tally.checked}", code="expect_many")
     return Report(
-        checked=total.checked,
-        manifests=total.manifests,
-        errors=collector.severities["error"],
-        warnings=collector.severities["warning"],
-        infos=collector.severities["info"],
-        findings=collector.ordered(),
-        rules=dict(sorted(collector.rules.items())),
-        not_run=tuple(_not_run(wanted, context, total.missed + together.missed)),
-        unreadable=total.checked == total.unreadable == 1,
+        checked=tally.checked,
+        manifests=tally.manifests,
+        errors=tally.severities["error"],
+        warnings=tally.severities["warning"],
+        infos=tally.severities["info"],
+        findings=tally.ordered(),
+        rules=dict(sorted(tally.rules.items())),
+        not_run=tuple(_not_run(wanted, context, tally.missed + together.missed)),
+        unreadable=tally.checked == tally.unreadable == 1,
     )
 
 

@@ -15,37 +15,26 @@ Record = tuple[Any, ...]
 Parts = list[list[Record]]
 
 
+def new_parts() -> Parts:
+    """Room for records: one goes to the part whose number is any number that its key alone decides, modulo PARTS."""
+    return [[] for _ in range(PARTS)]
+
+
 class Facts:
-    """Records by part: the same key leads to the same part, so that each part can be judged alone.
+    """Records by part: the same key leads to the same part, so that each part can be judged alone."""
 
-    `held` is how many stay in memory.
-    """
-
-    def __init__(self, held: float = HELD) -> None:
-        self._limit = held
-        self._parts: Parts = [[] for _ in range(PARTS)]
+    def __init__(self) -> None:
+        self._parts = new_parts()
         self._held = 0
         self._file: IO[bytes] | None = None
         self._blocks: list[list[tuple[int, int]]] = [[] for _ in range(PARTS)]
 
-    def add(self, part: int, record: Record) -> None:
-        """`part` is any number that the key of the record alone decides."""
-        self._parts[part % PARTS].append(record)
-        self._held += 1
-        if self._held >= self._limit:
-            self._write_out()
-
-    def give(self) -> Parts:
-        """Hands over all of it, where nothing has been written out."""
-        given, self._parts, self._held = self._parts, [[] for _ in range(PARTS)], 0
-        return given
-
     def absorb(self, parts: Parts) -> None:
-        """Takes over what another one gave."""
+        """Adds records, which come after those that were added before."""
         for own, other in zip(self._parts, parts, strict=True):
             own += other
             self._held += len(other)
-        if self._held >= self._limit:
+        if self._held >= HELD:
             self._write_out()
 
     def by_part(self) -> Iterator[list[Record]]:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import marshal
 import os
 import sys
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from typing import IO, Any, Final
 
 from kictl.documents import Document, Lines
-from kictl.model import Finding
-from kictl.verify.checker import Checker, Outcome
+from kictl.verify.checker import Checker
 from kictl.verify.facts import Parts
+from kictl.verify.report import Tally
 
 SMALL: Final = 8
 """Batches that are checked before other processes are started: a short input does not repay them."""
 
-Result = tuple[Outcome, Parts]
+Result = tuple[Tally, Parts]
 
 
 def outcomes(
@@ -34,7 +34,7 @@ def outcomes(
                     yield busy[0].receive()
                     idle.append(busy.popleft())
                 own.check(batch)
-                yield own.take(), own.facts.give()
+                yield own.take()
                 continue
             if len(busy) == jobs:
                 yield busy[0].receive()
@@ -75,9 +75,8 @@ class _Worker:
         plain = _read(self._output)
         if plain is None:
             raise RuntimeError("a process that was checking has ended")
-        findings, (checked, manifests, unreadable, matched), missed, parts = plain
-        told = [Finding(*finding) for finding in findings]
-        return Outcome(told, checked, manifests, unreadable, matched, Counter(missed)), parts
+        tally, parts = plain
+        return Tally.from_plain(tally), parts
 
     def end(self) -> None:
         """Closes the pipes, which ends the process, and waits for that."""
@@ -94,10 +93,8 @@ def _work(checker: Callable[[], Checker], receiving: int, sending: int) -> None:
             own = checker()
             while (block := _read(source)) is not None:
                 own.check(Lines(*block))
-                outcome = own.take()
-                findings = [_plain(finding) for finding in outcome.findings]
-                counts = (outcome.checked, outcome.manifests, outcome.unreadable, outcome.matched)
-                _write(target, (findings, counts, dict(outcome.missed), own.facts.give()))
+                tally, parts = own.take()
+                _write(target, (tally.plain(), parts))
                 target.flush()
         code = 0
     except (BrokenPipeError, KeyboardInterrupt):
@@ -108,12 +105,6 @@ def _work(checker: Callable[[], Checker], receiving: int, sending: int) -> None:
         traceback.print_exc()
     finally:
         os._exit(code)
-
-
-def _plain(finding: Finding) -> tuple[Any, ...]:
-    return tuple(
-        str(value) if isinstance(value := getattr(finding, name), str) else value for name in Finding.__slots__
-    )
 
 
 def _write(stream: IO[bytes] | Any, value: Any) -> None:

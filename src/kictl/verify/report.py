@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,10 +60,12 @@ class Report:
         }
 
 
+_MEMBERS = ("rule", "severity", "subject", "line", "pointer", "message", "expected", "got", "digest")
+
+
 def as_json(finding: Finding) -> dict[str, Any]:
     """One finding as other programs read it; of a file's name, bytes that are no text are escaped."""
-    members = ("rule", "severity", "subject", "line", "pointer", "message", "expected", "got", "digest")
-    values = ((member, getattr(finding, member)) for member in members)
+    values = ((member, getattr(finding, member)) for member in _MEMBERS)
     return {member: _whole(value) if isinstance(value, str) else value for member, value in values}
 
 
@@ -72,21 +73,61 @@ def _whole(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
-class Collector:
-    """Findings as they come: counted all, kept up to a limit for each rule."""
+class Tally:
+    """Findings as they come: counted all, kept up to a limit for each rule; and counts of what was looked at.
+
+    `matched` counts manifests held against `--expect`, `missed` the runs that a rule could not judge, by rule.
+    """
 
     def __init__(self) -> None:
         self.kept: list[Finding] = []
         self.rules: Counter[str] = Counter()
         self.severities: Counter[str] = Counter()
+        self.missed: Counter[str] = Counter()
+        self.checked = self.manifests = self.unreadable = self.matched = 0
 
-    def add(self, findings: Iterable[Finding]) -> None:
-        for finding in findings:
-            self.rules[finding.rule] += 1
-            self.severities[finding.severity] += 1
-            if self.rules[finding.rule] <= KEPT:
+    def tell(self, finding: Finding) -> None:
+        self.rules[finding.rule] += 1
+        self.severities[finding.severity] += 1
+        if self.rules[finding.rule] <= KEPT:
+            self.kept.append(finding)
+
+    def add(self, other: Tally) -> None:
+        """Adds what another one has, which comes after this."""
+        room = {rule: KEPT - self.rules[rule] for rule in other.rules}
+        for finding in other.kept:
+            room[finding.rule] -= 1
+            if room[finding.rule] >= 0:
                 self.kept.append(finding)
+        for own, others in zip(self._counters(), other._counters(), strict=True):
+            own.update(others)
+        self.checked += other.checked
+        self.manifests += other.manifests
+        self.unreadable += other.unreadable
+        self.matched += other.matched
+
+    def plain(self) -> tuple[Any, ...]:
+        """All of it in plain values."""
+        findings = [tuple(_exact(getattr(finding, name)) for name in _MEMBERS) for finding in self.kept]
+        counts = (self.checked, self.manifests, self.unreadable, self.matched)
+        return findings, [dict(counter) for counter in self._counters()], counts
+
+    @classmethod
+    def from_plain(cls, plain: tuple[Any, ...]) -> Tally:
+        findings, counters, counts = plain
+        tally = cls()
+        tally.kept = [Finding(**dict(zip(_MEMBERS, finding, strict=True))) for finding in findings]
+        tally.rules, tally.severities, tally.missed = map(Counter, counters)
+        tally.checked, tally.manifests, tally.unreadable, tally.matched = counts
+        return tally
 
     def ordered(self) -> tuple[Finding, ...]:
         """Those kept, by subject, line and pointer."""
         return tuple(sorted(self.kept, key=lambda f: (f.subject, f.line or 0, f.pointer, f.rule, f.message)))
+
+    def _counters(self) -> tuple[Counter[str], Counter[str], Counter[str]]:
+        return self.rules, self.severities, self.missed
+
+
+def _exact(value: Any) -> Any:
+    return str(value) if isinstance(value, str) else value

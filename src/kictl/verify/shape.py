@@ -65,7 +65,7 @@ def of_manifest(manifest: Any, kind: str | None = None) -> tuple[Any, list[Probl
     if kind not in schemas.KINDS:
         return manifest, [*_unknown_kind(manifest)]
     valid = schemas.is_valid(kind, manifest)
-    if valid and not authoring.has_sets(kind):
+    if valid and authoring.is_in_order(kind, manifest):
         return manifest, _NOTHING
     normal, spellings = authoring.normalise(manifest)
     problems = [_respelt(spelling) for spelling in spellings]
