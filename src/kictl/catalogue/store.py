@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -25,9 +25,10 @@ Connection = sqlite3.Connection
 class Catalogue:
     """One catalogue file. Errors of SQLite leave it as CatalogueError; use it as a context manager."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, *, writes: bool = False) -> None:
         self.path = path
         self.db = connection
+        self._writes = writes
 
     @classmethod
     def create(cls, path: Path) -> Catalogue:
@@ -36,11 +37,14 @@ class Catalogue:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise CatalogueError(f"cannot make {path.parent}: {error.strerror}") from error
-        catalogue = cls(path, _connect(path, "rwc"))
+        catalogue = cls(path, _connect(path, "rwc"), writes=True)
         with _closed_on_error(catalogue), wrapped(path):
-            # A rollback journal keeps the catalogue one file, readable also where nothing can be written beside it.
-            catalogue.db.execute("PRAGMA journal_mode = DELETE")
-            catalogue.db.execute("PRAGMA synchronous = FULL")
+            if not catalogue._is_empty():
+                catalogue._check_version()
+            # Commits wait for the disk at checkpoints only. A process that dies loses none; a machine that does may
+            # lose the last of them, never a part of one.
+            catalogue.db.execute("PRAGMA journal_mode = WAL")
+            catalogue.db.execute("PRAGMA synchronous = NORMAL")
             catalogue._migrate()
         return catalogue
 
@@ -64,7 +68,12 @@ class Catalogue:
         self.close()
 
     def close(self) -> None:
+        """Ends the use of the catalogue; when its last writer has done so it is one file, readable anywhere."""
         with wrapped(self.path):
+            if self._writes:
+                with suppress(sqlite3.OperationalError):  # somebody else has it open: the next writer will do it
+                    self.db.execute("PRAGMA busy_timeout = 0")
+                    self.db.execute("PRAGMA journal_mode = DELETE")
             self.db.close()
 
     @contextmanager
