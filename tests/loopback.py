@@ -56,6 +56,9 @@ class Loopback:
     def script(self, path: str, *replies: Reply) -> None:
         self._replies[path] = list(replies)
 
+    def scripted(self, path: str) -> tuple[Reply, ...]:
+        return tuple(self._replies[path])
+
     def paths(self) -> list[str]:
         return [seen.path for seen in self.seen]
 

@@ -23,6 +23,8 @@ def run(call: Callable[[], object], arguments: Sequence[str], stdout: TextIO, st
     try:
         try:
             code = call()
+            if code == INTERRUPTED:  # what typer makes of it
+                raise KeyboardInterrupt
         except KictlError as error:
             code = _report(error, arguments, stdout, stderr)
         stdout.flush()

@@ -21,6 +21,7 @@ def shown(notes: Callable[[], str], *, quiet: bool) -> Iterator[Report]:
     from rich.console import Console
     from rich.progress import BarColumn, ProgressColumn, Task, TimeRemainingColumn
     from rich.progress import Progress as Bar
+    from rich.table import Column
     from rich.text import Text
 
     class Words(ProgressColumn):
@@ -30,7 +31,8 @@ def shown(notes: Callable[[], str], *, quiet: bool) -> Iterator[Report]:
             return Text(words(task.fields["now"], task.elapsed, printable(notes())))
 
     console = Console(stderr=True)
-    with Bar(BarColumn(), Words(), TimeRemainingColumn(), console=console, transient=True) as bar:
+    drawn = (BarColumn(bar_width=20), Words(Column(no_wrap=True)), TimeRemainingColumn())
+    with Bar(*drawn, console=console, transient=True) as bar:
         task = bar.add_task("import", total=None, now=Progress(0, 0, 0))
         yield lambda now: bar.update(task, total=now.total, completed=now.done, now=now)
 
