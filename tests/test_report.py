@@ -15,6 +15,7 @@ import pytest
 
 from boards import HOSTILE, detail, imported, row
 from kictl.catalogue.store import Catalogue
+from kictl.errors import CatalogueError
 from kictl.publishing import INDEX, Folder
 from kictl.render import html, svg
 from kictl.render.html import element
@@ -363,6 +364,16 @@ def test_an_error_on_the_way_leaves_everything_as_it_was(tmp_path: Path) -> None
         _write_twice(tmp_path / "site")
     assert (tmp_path / "site/a/b.html").read_bytes() == b"first"
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_a_catalogue_that_changes_meanwhile(tmp_path: Path) -> None:
+    path = imported(tmp_path / "b", tmp_path / "c.sqlite", [(detail(1, "001_one"), [row(1, "a", 0.004)])])
+    with Catalogue.open(path) as catalogue:
+        found = files(Report(catalogue, Wanted()))
+        next(found)
+        assert kictl("note", "1", "--text", "new", "--catalog", path).code == 0
+        with pytest.raises(CatalogueError, match="changed while"):
+            list(found)
 
 
 def _write_twice(out: Path) -> None:

@@ -12,7 +12,7 @@ from kictl.catalogue import dossiers, origins, queries
 from kictl.catalogue.dossiers import RunRow
 from kictl.catalogue.origins import Origin
 from kictl.catalogue.store import Catalogue
-from kictl.errors import UsageError
+from kictl.errors import CatalogueError, UsageError
 from kictl.workflow import comparing, dossier, history, leaders
 from kictl.workflow.comparing import Comparison, Table
 from kictl.workflow.dossier import Dossier
@@ -61,6 +61,7 @@ class Report:
     def __init__(self, catalogue: Catalogue, wanted: Wanted) -> None:
         self.catalogue = catalogue
         self.wanted = wanted
+        self._version = self._data_version()
         self._options = comparing.Options(gpus=wanted.gpus, stacks=wanted.stacks, explain=True)
         known = queries.definitions(catalogue)
         names = [definition.name for definition in known]
@@ -105,6 +106,16 @@ class Report:
             for row in self._rows(ids):
                 if self.has_page(row.run):
                     yield dossier.of_run(self.catalogue, row)
+
+    def settle(self) -> None:
+        """Raises CatalogueError where another process wrote to the catalogue while it was reported: numbers of
+        different states do not belong on one site."""
+        if self._data_version() != self._version:
+            message = f"{self.catalogue.path} was changed while it was reported"
+            raise CatalogueError(message, code="changed", hint="run again when the import has ended")
+
+    def _data_version(self) -> int:
+        return int(self.catalogue.db.execute("PRAGMA data_version").fetchone()[0])
 
     @cached_property
     def _first(self) -> frozenset[str]:

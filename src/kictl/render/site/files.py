@@ -15,7 +15,7 @@ from kictl.workflow.reporting import Report
 
 
 def files(report: Report) -> Iterator[tuple[str, bytes]]:
-    """Path and content of every page and of the JSON beside it."""
+    """Path and content of every page and of the JSON beside it. CatalogueError where the catalogue changes meanwhile."""
     catalogue = str(report.digest)
 
     def link(submission: str, digest: str) -> str | None:
@@ -31,6 +31,7 @@ def files(report: Report) -> Iterator[tuple[str, bytes]]:
         place = f"../{_definition(dossier.definition)}.html"
         yield _html(path, run.page(dossier, place, link, data=_beside(path), catalogue=catalogue))
     yield from _index(report, catalogue)
+    report.settle()
 
 
 def _index(report: Report, catalogue: str) -> Iterator[tuple[str, bytes]]:
