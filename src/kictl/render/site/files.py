@@ -15,7 +15,7 @@ from kictl.workflow.reporting import Report
 
 
 def files(report: Report) -> Iterator[tuple[str, bytes]]:
-    """Path and content of every page and of the JSON beside it. CatalogueError where the catalogue changes meanwhile."""
+    """Path and content of every page and of the JSON beside it. CatalogueError if the catalogue changes meanwhile."""
     catalogue = str(report.digest)
 
     def link(submission: str, digest: str) -> str | None:
