@@ -64,6 +64,6 @@ def write_grids(grids: Callable[[bool], Sequence[Grid]], *, markdown: bool = Fal
         return
     from kictl.render import table
 
-    columns = table.width()
+    roomy = table.is_roomy()
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    write_text(table.render(grids(columns >= table.ROOMY), columns=columns, colour=colour))
+    write_text(table.render(grids(roomy), columns=table.width(), roomy=roomy, colour=colour))

@@ -17,18 +17,25 @@ from kictl.text import printable
 
 PIPED_WIDTH = 200
 ROOMY = 100
-"""From this width on, columns are set two spaces apart instead of one."""
+"""From this width on, columns are set two spaces apart instead of one, and digests are shown whole."""
 _INDENT = " " * 4
 
 
 def width() -> int:
     """Columns to fill: those of the terminal or of COLUMNS; when piped, enough for any row."""
-    if os.environ.get("COLUMNS", "").isdigit() or sys.stdout.isatty():
-        return Console().width
-    return PIPED_WIDTH
+    return Console().width if _has_width() else PIPED_WIDTH
 
 
-def render(grids: Sequence[Grid], *, columns: int, colour: bool) -> str:
+def is_roomy() -> bool:
+    """Whether tables may spread out; when piped they stay as narrow as their cells allow."""
+    return _has_width() and width() >= ROOMY
+
+
+def _has_width() -> bool:
+    return os.environ.get("COLUMNS", "").isdigit() or sys.stdout.isatty()
+
+
+def render(grids: Sequence[Grid], *, columns: int, roomy: bool, colour: bool) -> str:
     """The grids, one below the other; rows are never wrapped, cells are cut where they must be; text is wrapped."""
     out = io.StringIO()
     console = Console(
@@ -48,7 +55,7 @@ def render(grids: Sequence[Grid], *, columns: int, colour: bool) -> str:
         if grid.rows and grid.facts:
             _print_facts(console, grid)
         elif grid.rows:
-            console.print(_table(grid, columns))
+            console.print(_table(grid, columns, gap=2 if roomy else 1))
         for line in grid.foot:
             _print_line(console, line, "dim")
     return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
@@ -62,8 +69,7 @@ def _print_line(console: Console, line: str, style: str) -> None:
         console.print(Text(" " * indent) + part, style=style)
 
 
-def _table(grid: Grid, columns: int) -> Table:
-    gap = 2 if columns >= ROOMY else 1
+def _table(grid: Grid, columns: int, gap: int) -> Table:
     widths = _widths(grid, columns, gap)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold")
     for position, column_width in widths.items():
