@@ -13,14 +13,28 @@ from kictl.strictjson import ParseError
 from kictl.verify import claims, parsing, runs, shape, source, stored  # noqa: F401 - each declares its rules
 from kictl.verify.context import Context, RunBounds
 from kictl.verify.facts import PARTS, Parts, new_parts
-from kictl.verify.records import MADE, NAMED, REFERENCES, REFERENCES_OF, RESULT, WANTED, WORKLOAD, WORKLOADS, row_of
+from kictl.verify.keys import Keys
+from kictl.verify.records import (
+    MADE,
+    NAMED,
+    REFERENCES,
+    REFERENCES_OF,
+    RESULT,
+    WANTED,
+    WORKLOAD,
+    WORKLOADS,
+    Result,
+    Workload,
+    row_of,
+)
 from kictl.verify.registry import RULES, Problem
 from kictl.verify.report import Tally
 
-_REMEMBERED: Final = 512
-_RECENT: Final = 8192
+_REMEMBERED: Final = 1024
+_RECENT: Final = 4096
 _BUNDLED: Final = {"protocol": "BenchmarkProtocol", "environment": "ExecutionEnvironment"}
 _NATIVE: Json = {}
+_NO_KEYS: Final = (None, None)
 _NAMES: Final = ("source", "benchmark", "scenario", "division", "category", "externalId")
 _APART: Final = {
     "BenchmarkRun": ("workloadDigest", "environmentDigest"),
@@ -44,6 +58,8 @@ class Checker:
         self._bounds: dict[str, RunBounds | None] = {}
         self._known: dict[bytes, str] = {}
         self._recent: dict[str, str] = {}
+        self._suites: dict[bytes, Workload] = {}
+        self._keys = Keys()
 
     def take(self) -> tuple[Tally, Parts]:
         """What came of the documents since the last call, and the records of them."""
@@ -212,8 +228,12 @@ class Checker:
         if kind in WORKLOADS:
             correctness = canonical.to_json(spec["correctness"])
             cases = len(spec["cases"]) if "cases" in spec else None
-            workload = (WORKLOAD, raw, spec["operationSpecDigest"], correctness, cases)
-            parts[raw[0] % PARTS].append(workload)
+            workload = Workload(raw, spec["operationSpecDigest"], correctness, cases)
+            parts[raw[0] % PARTS].append((WORKLOAD, *workload))
+            if cases is not None:
+                if len(self._suites) >= _REMEMBERED:
+                    self._suites.clear()
+                self._suites[raw] = workload
         elif kind in ("BenchmarkRun", "ServingRun"):
             native = spec.get("sourceNative", _NATIVE)
             if "externalId" in native:
@@ -234,14 +254,16 @@ class Checker:
         for problem in runs.problems(spec, metrics, bounds, self._latest):
             self._tell(problem, base, digest)
         total = metrics.get("fast_1_total")
-        keys = (row.get("comparisonKey"), row.get("correctnessKey")) if row else (None, None)
-        if total is not None or keys != (None, None):
+        keys = (row.get("comparisonKey"), row.get("correctnessKey")) if row else _NO_KEYS
+        if total is not None or keys != _NO_KEYS:
             timing = spec.get("timing")
             metric = f"latency:{timing['primaryStatistic']}:ns" if timing else None
             of = bytes.fromhex(workload[7:])
             beside = (spec["protocolDigest"], spec["environmentDigest"], metric)
-            place = (self._subject, self._line, base)
-            self._parts[of[0] % PARTS].append((RESULT, of, raw, *beside, *keys, total, place))
+            result = Result(of, raw, *beside, *keys, total, (self._subject, self._line, base))
+            known = self._suites.get(of)
+            if known is None or not self._keys.hold(known, result):
+                self._parts[of[0] % PARTS].append((RESULT, *result))
         if native and "source" in self._context.offers:
             self._against_source(manifest, digest, base)
 

@@ -64,14 +64,15 @@ def columns(manifest: Json, digest: str, row: Json) -> list[Problem]:
     own = _OWN_COLUMN.get(kind) if isinstance(kind, str) else None
     if own is None:
         return []
-    stated = {own: digest}
-    if isinstance(spec, dict):
-        stated |= {name: spec[name] for name in _REFERENCE_COLUMNS[kind] if name in spec}
-    return [
-        _mismatch(COLUMN, f"/{name}", value, row[name])
-        for name, value in stated.items()
-        if name in row and row[name] != value and row[name] is not None
-    ]
+    problems = []
+    claimed = row.get(own)
+    if claimed is not None and claimed != digest:
+        problems.append(_mismatch(COLUMN, f"/{own}", digest, claimed))
+    for name in _REFERENCE_COLUMNS[kind] if isinstance(spec, dict) else ():
+        claimed = row.get(name)
+        if claimed is not None and claimed != spec.get(name, claimed):
+            problems.append(_mismatch(COLUMN, f"/{name}", spec[name], claimed))
+    return problems
 
 
 def bundled(run: Json, beside: Mapping[str, str | None]) -> Iterator[Problem]:

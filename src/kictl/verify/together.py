@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
-from kictl import cohort
 from kictl.canonical import Digest
 from kictl.model import Finding, Severity
 from kictl.schemas import show
 from kictl.verify.context import Context
 from kictl.verify.facts import Facts, Record
+from kictl.verify.keys import Keys
 from kictl.verify.records import (
     MADE,
     NAMED,
@@ -81,6 +79,7 @@ class Together:
         self.context = context
         self.closed = closed
         self.missed: Counter[str] = Counter()
+        self._keys = Keys()
 
     def findings(self, facts: Facts) -> Iterator[Finding]:
         for records in facts.by_part():
@@ -101,7 +100,6 @@ class Together:
                 workloads[record[1]] = record
             elif record[0] == NAMED and names.setdefault(record[1], record[2]) != record[2]:
                 yield _other_content(names[record[1]], Named(*record[1:]))
-        keys: dict[tuple[Any, ...], str] = {}
         for record in records:
             if record[0] == WANTED:
                 target = made.get(record[1])
@@ -110,7 +108,7 @@ class Together:
             elif record[0] == RESULT:
                 workload = workloads.get(record[1])
                 beside = None if workload is None else Workload(*workload[1:])
-                yield from self._result(beside, Result(*record[1:]), keys)
+                yield from self._result(beside, Result(*record[1:]))
 
     def _reference(self, kind: str | None, wanted: Wanted) -> Iterator[Finding]:
         _, path, kinds = REFERENCES[wanted.reference]
@@ -126,7 +124,7 @@ class Together:
             message = f"{digest} is a {kind}, not a {expected}"
             yield _finding(OTHER_KIND, wanted.place, pointer, message, expected, kind)
 
-    def _result(self, workload: Workload | None, result: Result, keys: dict[tuple[Any, ...], str]) -> Iterator[Finding]:
+    def _result(self, workload: Workload | None, result: Result) -> Iterator[Finding]:
         cases = workload.cases if workload else self._cases(result)
         if result.total is not None and cases is None:
             self.missed[CASES] += 1
@@ -134,13 +132,14 @@ class Together:
             pointer = "/spec/sourceNative/metrics/fast_1_total"
             message = f"fast_1_total is {result.total}, the suite has {cases} cases"
             yield _finding(CASES, result.place, pointer, message, str(cases), str(result.total), result.raw)
-        for rule, column, claimed in (
-            (COMPARISON, "comparisonKey", result.comparison_key),
-            (CORRECTNESS, "correctnessKey", result.correctness_key),
+        comparison = self._keys.comparison(workload, result) if workload else None
+        correctness = self._keys.correctness(workload) if workload else None
+        for rule, column, key, claimed in (
+            (COMPARISON, "comparisonKey", comparison, result.comparison_key),
+            (CORRECTNESS, "correctnessKey", correctness, result.correctness_key),
         ):
             if claimed is None:
                 continue
-            key = None if workload is None else _key(rule, workload, result, keys)
             if key is None:
                 self.missed[rule] += 1
             elif key != claimed:
@@ -155,27 +154,6 @@ class Together:
             return None
         bounds = self.context.bounds(Digest.from_raw(result.workload))
         return len(bounds.sol_ms) if bounds else None
-
-
-def _key(rule: str, workload: Workload, result: Result, keys: dict[tuple[Any, ...], str]) -> str | None:
-    if rule == CORRECTNESS:
-        memo: tuple[Any, ...] = (workload.correctness,)
-        if memo not in keys:
-            keys[memo] = cohort.correctness_key(json.loads(workload.correctness))
-    else:
-        if result.metric is None:
-            return None
-        memo = (workload.raw, result.protocol, result.environment, result.metric)
-        if memo not in keys:
-            keys[memo] = cohort.comparison_key(
-                operation=workload.operation,
-                workload=Digest.from_raw(workload.raw),
-                protocol=result.protocol,
-                environment=result.environment,
-                correctness=json.loads(workload.correctness),
-                metric=result.metric,
-            )
-    return keys[memo]
 
 
 def _finding(
