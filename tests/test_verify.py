@@ -19,11 +19,12 @@ from kictl.canonical import ParseError, canonical_bytes, read
 from kictl.catalogue.audit import Audit
 from kictl.catalogue.beside import CatalogueContext
 from kictl.catalogue.store import Catalogue
-from kictl.documents import Document, from_inputs, from_stream
+from kictl.documents import Document, Lines, from_inputs, from_stream
 from kictl.errors import UsageError
 from kictl.model import Finding
 from kictl.units import now
 from kictl.verify import Nothing, Options, Report, RunBounds, verify
+from kictl.verify.checker import Checker
 from leaderboards import import_folder
 from mutations import mutations
 
@@ -384,6 +385,31 @@ def test_what_is_no_manifest(value: Any, expected: list[Place]) -> None:
     report = checked(value)
     assert found(report) == expected
     assert report.exit_code() == 1
+
+
+def test_a_row_with_part_of_a_bundle() -> None:
+    lines = [*exports.lines(definitions=1, runs=1)]
+    row = next(line for line in lines if line["table"] == "runs")
+    del row["row"]["manifest"]["run"]
+    assert found(checked(row)) == [("schema/missing-member", "/row/manifest/run")]
+
+
+def test_a_name_that_is_no_text_is_escaped(tmp_path: Path) -> None:
+    name = os.fsencode(tmp_path) + b"/\xff.json"
+    with open(name, "wb") as file:
+        file.write(b"5")
+    report = verify(from_inputs([os.fsdecode(name)], io.BytesIO()))
+    [finding] = report.to_json()["findings"]
+    assert finding["subject"].endswith("/\\udcff.json")
+    json.dumps(finding).encode("utf-8", "strict")
+
+
+def test_many_bad_lines_take_little_memory() -> None:
+    """A block of the shortest lines: what is found in it is counted, not kept."""
+    checker = Checker(frozenset(["schema/missing-member"]), Nothing())
+    checker.check(Lines("x", 1, b"{}\n" * 20_000))
+    tally, _ = checker.take()
+    assert (len(tally.kept), tally.rules["schema/missing-member"]) == (1000, 80_000)
 
 
 # Bounds
