@@ -1,10 +1,18 @@
-"""The content that a new catalogue compresses against: one made-up submission, normalised as any other."""
+"""What a new catalogue compresses against: a dictionary trained to made-up submissions, normalised as any others."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import count
+from random import Random
+
 from kictl import canonical
-from kictl.model import Json
+from kictl.catalogue.bodies import referring
+from kictl.model import Definition, Json
 from kictl.normalize import definitions, leaderboard
+
+SIZE = 16 << 10
+_DEFINITIONS, _SUBMISSIONS = 20, 300
 
 _DETAIL: Json = {
     "id": 1,
@@ -25,7 +33,8 @@ _DETAIL: Json = {
     "workloads": [{"axes": {"batch_size": 1, "seq_len": 512}, "baseline_latency_ms": 0.01, "sol_ms": 0.001}],
 }
 _ROW: Json = {
-    "username": "author",
+    "type": "kernel",
+    "collection_id": None,
     "kernel_name": "001_attention_projection_backward",
     "status": "COMPLETED",
     "gpu_type": "B200",
@@ -41,12 +50,44 @@ _ROW: Json = {
 
 
 def content() -> bytes:
-    """The manifests of two such submissions, in the form in which bodies are stored."""
-    definition = definitions.definition(_DETAIL)
-    documents = [definition.operation.document, definition.suite.document, definition.cases[0].document]
-    for number, stack in enumerate(("v1.0", "v1.1"), start=10000):
-        row = {**_ROW, "id": number, "evaluation_stack_version": stack}
-        made = leaderboard.run_manifests(row, definition, row["gpu_type"], stack)
-        manifests = (made.project, made.protocol, made.environment, made.implementation, made.run)
-        documents += [manifest.document for manifest in manifests]
-    return b"\n".join(canonical.to_json(document, sort=True) for document in documents)
+    """The dictionary, as zstd makes it; each call the same."""
+    import zstandard
+
+    return zstandard.train_dictionary(SIZE, [*_texts()]).as_bytes()
+
+
+def _texts() -> Iterator[bytes]:
+    """Bodies of various submissions in the form in which they are compressed."""
+    random = Random(1)  # noqa: S311 - nothing secret, and the same each time
+    made = [_definition(number, random) for number in range(_DEFINITIONS)]
+    documents: list[Json] = []
+    for each in made:
+        documents += [each.operation.document, each.suite.document, each.cases[0].document]
+    for number in range(10_000, 10_000 + _SUBMISSIONS):
+        row, definition = _row(number, random), random.choice(made)
+        run = leaderboard.run_manifests(row, definition, row["gpu_type"], row["evaluation_stack_version"])
+        documents += [run.project.document, run.implementation.document, run.run.document, row]
+    numbers = count(20_000)
+    return (referring(canonical.to_json(document, sort=True), lambda _: next(numbers)) for document in documents)
+
+
+def _definition(number: int, random: Random) -> Definition:
+    axes = {**_DETAIL["axes"], "hidden_size": {"type": "const", "value": random.choice((1024, 4096, 7168)) + number}}
+    return definitions.definition({**_DETAIL, "id": number, "name": f"{number:03}_attention_{number}", "axes": axes})
+
+
+def _row(number: int, random: Random) -> Json:
+    return {
+        **_ROW,
+        "id": number,
+        "username": f"author{random.randrange(100)}",
+        "kernel_id": number % _DEFINITIONS,
+        "gpu_type": random.choice(("B200", "H100")),
+        "evaluation_stack_version": random.choice(("v1.0", "v1.1")),
+        "sol_score": round(random.random(), 6),
+        "latency_ms": round(random.uniform(0.005, 1), 6),
+        "avg_speedup": round(random.uniform(1, 9), 3),
+        "fast_1_count": random.randrange(17),
+        "worker_id": f"external-prod-b200-{random.randrange(1000)}",
+        "finished_at": f"2026-0{random.randrange(1, 10)}-1{random.randrange(10)}T06:07:{random.uniform(10, 60):.6f}",
+    }

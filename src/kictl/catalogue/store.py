@@ -18,6 +18,8 @@ from kictl.model import Manifest
 
 APPLICATION_ID = 0x6B696374  # "kict"
 BUSY_MS = 30_000
+PAGE = 8192
+"""Bytes; in smaller pages, of which each holds one body of evidence, a third of the room is wasted."""
 
 Connection = sqlite3.Connection
 
@@ -39,7 +41,9 @@ class Catalogue:
             raise CatalogueError(f"cannot make {path.parent}: {error.strerror}") from error
         catalogue = cls(path, _connect(path, "rwc"), writes=True)
         with _closed_on_error(catalogue), wrapped(path):
-            if not catalogue._is_empty():
+            if catalogue._is_empty():
+                catalogue.db.execute(f"PRAGMA page_size = {PAGE}")
+            else:
                 catalogue._check_version()
             # Commits wait for the disk at checkpoints only. A process that dies loses none; a machine that does may
             # lose the last of them, never a part of one.
@@ -84,6 +88,8 @@ class Catalogue:
             try:
                 yield self.db
             except BaseException:
+                if "codec" in vars(self):
+                    self.codec.forget()
                 # After a full disk SQLite has rolled back by itself.
                 if self.db.in_transaction:
                     self.db.execute("ROLLBACK")
@@ -93,7 +99,7 @@ class Catalogue:
     @cached_property
     def codec(self) -> Codec:
         row = self.db.execute("SELECT content FROM dictionary ORDER BY id DESC LIMIT 1").fetchone()
-        return Codec(row[0])
+        return Codec(row[0], self.db)
 
     def manifest(self, manifest_id: int) -> Manifest:
         digest, body = self.db.execute("SELECT digest, body FROM manifest WHERE id = ?", (manifest_id,)).fetchone()
