@@ -265,6 +265,14 @@ def test_an_empty_leaderboard_is_told(catalog: Catalog) -> None:
     assert "the source lists no definition" in imports.summary(report)
 
 
+def test_a_definition_that_is_no_longer_listed_is_told_by_whole_imports(catalog: Catalog) -> None:
+    one, two = (detail(1, NAME), [A]), (detail(2, "002_gemm"), [B])
+    catalog.load(one, two)
+    assert catalog.load(one)["warnings"] == ["definitions that the source no longer lists: 002_gemm"]
+    assert catalog.load(one, definitions=("001",))["warnings"] == []
+    assert catalog.ranked("002_gemm") == [("2", 4000, False)]
+
+
 def test_a_submission_that_appears_under_another_definition_is_set_aside(catalog: Catalog) -> None:
     catalog.load((detail(1, NAME), [A]), (detail(2, "002_gemm"), [B]))
     report = catalog.load((detail(1, NAME), [A, B]), (detail(2, "002_gemm"), [B]))

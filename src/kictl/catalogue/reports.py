@@ -22,7 +22,11 @@ def import_report(catalogue: Catalogue, import_id: int) -> dict[str, Any]:
     of `quarantined` that came in a listing of submissions. `expected` is the sum of what the listings claimed.
     """
     db = catalogue.db
-    source, origin = db.execute("SELECT source, origin FROM import WHERE id = ?", (import_id,)).fetchone()
+    source, origin, words = db.execute(
+        "SELECT source, origin, selection FROM import WHERE id = ?", (import_id,)
+    ).fetchone()
+    selection = json.loads(words)
+    is_whole = not (selection.get("definitions") or selection.get("tags"))
     readings = db.execute(
         "SELECT definition_external_id, expected, announced, received, problem, counts FROM reading"
         " WHERE import_id = ?",
@@ -52,7 +56,7 @@ def import_report(catalogue: Catalogue, import_id: int) -> dict[str, Any]:
             {"what": row[0], "count": row[1], "example": row[2]}
             for row in db.execute("SELECT what, count, example FROM drift WHERE import_id = ?", (import_id,))
         ],
-        "warnings": _warnings(readings),
+        "warnings": _warnings(readings) + (_missing(catalogue, import_id, source) if is_whole else []),
         "snapshot_digest": snapshot_digest((name, Digest.from_raw(raw)) for name, raw in bodies),
         "catalog_digest": catalogue.digest(),
     }
@@ -78,6 +82,15 @@ def _warnings(readings: list[tuple[Any, ...]]) -> list[str]:
         *_warning(short, "fewer submissions received than the source claims"),
         *_warning(gaps, "listing not known to be read to its end, so that absent rows are not marked unlisted"),
     ]
+
+
+def _missing(catalogue: Catalogue, import_id: int, source: str) -> list[str]:
+    rows = catalogue.db.execute(
+        "SELECT name FROM definition WHERE source = ? AND external_id NOT IN"
+        " (SELECT definition_external_id FROM reading WHERE import_id = ?) ORDER BY name",
+        (source, import_id),
+    )
+    return _warning([name for (name,) in rows], "definitions that the source no longer lists")
 
 
 def _warning(items: list[str], what: str) -> list[str]:
