@@ -49,7 +49,7 @@ def test_the_demo_runs_twice(tmp_path: Path) -> None:
     first = shell("sh fixtures/demo.sh", cwd=tmp_path)
     assert first.code == 0, first
     assert "\n2 ac4k      19969" in first.out
-    assert "\n1  doubleAI   19900" in first.out
+    assert "\n1 doubleAI  19900" in first.out
     assert shell("sh fixtures/demo.sh", cwd=tmp_path).out == first.out
 
 
