@@ -30,6 +30,12 @@ def manifest(name: str, **spec: Any) -> Manifest:
     return Manifest(canonical.identity(document), document)
 
 
+def put_and_fail(catalogue: Catalogue, *manifests: Manifest) -> None:
+    with catalogue.transaction() as db:
+        ManifestWriter(catalogue).put(db, manifests)
+        db.execute("INSERT INTO nowhere VALUES (1)")
+
+
 @pytest.fixture
 def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
     with Catalogue.create(tmp_path / "catalogue.sqlite") as made:
@@ -70,9 +76,8 @@ def test_a_manifest_refers_to_another_of_the_same_transaction(catalogue: Catalog
 def test_what_was_rolled_back_is_not_referred_to(catalogue: Catalogue) -> None:
     first, other = manifest("first"), manifest("other")
     second = manifest("second", of=first.digest)
-    with pytest.raises(CatalogueError), catalogue.transaction() as db:
-        ManifestWriter(catalogue).put(db, [first])
-        db.execute("INSERT INTO nowhere VALUES (1)")
+    with pytest.raises(CatalogueError, match="nowhere"):
+        put_and_fail(catalogue, first)
     with catalogue.transaction() as db:
         ids = ManifestWriter(catalogue).put(db, [other, second])
     assert catalogue.manifest(ids[second.digest]) == second

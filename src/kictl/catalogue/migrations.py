@@ -106,6 +106,7 @@ STEPS: tuple[str, ...] = (
     ) STRICT;
     CREATE INDEX submission_ranking ON submission (cohort_id, standing, latency_ns);
     CREATE INDEX submission_definition ON submission (definition_id);
+    CREATE INDEX submission_author ON submission (author);
 
     -- Some rows of one definition that an import saw for the first time or changed: a JSON list, compressed.
     CREATE TABLE evidence (
