@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).with_name("results")
@@ -76,13 +76,13 @@ def medians(results: Mapping[str, Sequence[float]], scale: float = 1.0) -> dict[
     return {name: median(values) * scale for name, values in results.items()}
 
 
-def timed(function: Callable[[bytes], object], items: Sequence[bytes]) -> Callable[[], float]:
-    """A task: the seconds that `function` takes for each of the items, on average."""
+def timed(function: Callable[..., object], items: Sequence[tuple[Any, ...]]) -> Callable[[], float]:
+    """A task: the seconds that `function` takes with each of the arguments, on average."""
 
     def task() -> float:
         start = perf_counter()
         for item in items:
-            function(item)
+            function(*item)
         return (perf_counter() - start) / len(items)
 
     return task

@@ -124,18 +124,12 @@ def _read_fast(data: bytes, max_depth: int) -> Any:
         out = orjson.dumps(value, None, _STRICT)
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         return _REFUSED
-    if (out == data or _nothing_lost(data, out)) and not _is_deeper(data, value, max_depth):
-        return value
-    return _REFUSED
-
-
-def _is_deeper(data: bytes, value: Any, limit: int) -> bool:
-    """Whether the value of `data` is nested too deep: only a text with that many brackets can be."""
-    return (
-        len(data) > 2 * limit  # each bracket needs its partner
-        and len(data.translate(None, _NO_OPENING)) > limit
-        and is_deeper(value, limit)
-    )
+    if out != data and not _nothing_lost(data, out):
+        return _REFUSED
+    # Only a text with more than so many brackets, each with its partner, can be nested too deep.
+    if len(data) > 2 * max_depth and len(data.translate(None, _NO_OPENING)) > max_depth and is_deeper(value, max_depth):
+        return _REFUSED
+    return value
 
 
 def _nothing_lost(data: bytes, out: bytes) -> bool:
