@@ -219,6 +219,7 @@ METRICS = "/spec/sourceNative/metrics"
 SCORE = f"{METRICS}/sol_score"
 CHANGES: list[tuple[str, Any, list[Place]]] = [
     ("/spec/timing/latencyNs/mean", 9999, [("arithmetic/latency", "/spec/timing/latencyNs/mean")]),
+    (f"{METRICS}/latency_ms", 1e305, [("arithmetic/latency", "/spec/timing/latencyNs/mean")]),
     (f"{METRICS}/fast_1_count", 3, [("arithmetic/faster-count", f"{METRICS}/fast_1_count")]),
     (f"{METRICS}/fast_1_count", 0, [("arithmetic/none-faster", SCORE)]),
     (SCORE, 0, [("arithmetic/all-faster", SCORE), ("arithmetic/score-range", SCORE)]),
@@ -263,6 +264,11 @@ def test_tomorrow_is_the_future_only_after_a_day(hours: int) -> None:
     assert now() < observed
     report = checked(put(RUN, "/spec/observedAt", observed))
     assert [rule for rule, _ in found(report)] == ["time/future"] * (hours > 24)
+
+
+def test_a_serving_run_of_the_future_is_told() -> None:
+    run = put(exports.good("ServingRun"), "/spec/observedAt", "2999-01-01T00:00:00Z")
+    assert found(checked(run)) == [("time/future", "/spec/observedAt")]
 
 
 def test_authored_spellings_have_the_digest_of_what_they_stand_for() -> None:
@@ -452,6 +458,17 @@ def test_bounds(baseline: list[float | None], sol: list[float | None], dummy: bo
     )
     assert sorted(finding.rule for finding in report.findings) == expected
     assert not [rule for rule, reason in report.not_run if "bounds" in reason]
+
+
+def test_no_latency_beside_baselines() -> None:
+    run = put(put(RUN, f"{METRICS}/latency_ms", 0), "/spec/timing/latencyNs/mean", 0)
+    report = verify(
+        [Document("x", json.dumps(run).encode())],
+        Options(select=("arithmetic/speedup-baseline",)),
+        Bounds([0.02], [0.02]),
+    )
+    [finding] = report.findings
+    assert (finding.rule, finding.expected) == ("arithmetic/speedup-baseline", "a latency above 0")
 
 
 # Choice, counting, exit codes

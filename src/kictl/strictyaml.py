@@ -186,12 +186,12 @@ class _Composer:
         return text
 
     def _integer(self, text: str, event: Any) -> int:
-        digits = text.lstrip("+-").lstrip("0xo")
-        # int() of a long run of digits takes quadratic time, so length decides first.
-        number = int(text, _BASES.get(text[:2], 10)) if len(digits) <= 20 else INTEGER_LIMIT + 1
-        if abs(number) > INTEGER_LIMIT:
+        digits = text.lstrip("+-0xo") or "0"
+        # int() refuses a long run of digits, leading zeros included, so length decides first.
+        number = int(digits, _BASES.get(text[:2], 10)) if len(digits) <= 20 else INTEGER_LIMIT + 1
+        if number > INTEGER_LIMIT:
             self._fail("parse/integer-range", "the integer is beyond 2^53 - 1 and would lose digits", event)
-        return number
+        return -number if text.startswith("-") else number
 
     def _float(self, text: str, event: Any) -> float:
         number = float(text)

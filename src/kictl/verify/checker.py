@@ -226,23 +226,34 @@ class Checker:
             self._recent.clear()
         self._recent[digest] = kind
         if kind in WORKLOADS:
-            correctness = canonical.to_json(spec["correctness"])
-            cases = len(spec["cases"]) if "cases" in spec else None
-            workload = Workload(raw, spec["operationSpecDigest"], correctness, cases)
-            parts[raw[0] % PARTS].append((WORKLOAD, *workload))
-            if cases is not None:
-                if len(self._suites) >= _REMEMBERED:
-                    self._suites.clear()
-                self._suites[raw] = workload
+            self._workload(spec, raw)
         elif kind in ("BenchmarkRun", "ServingRun"):
-            native = spec.get("sourceNative", _NATIVE)
-            if "externalId" in native:
-                name = _source_name(kind, spec)
-                parts[crc32(name.encode()) % PARTS].append((NAMED, name, raw, place))
-            if kind == "BenchmarkRun":
-                self._run(manifest, native, digest, raw, row, base)
+            self._run(manifest, digest, raw, row, base)
 
-    def _run(self, manifest: Json, native: Json, digest: str, raw: bytes, row: Json | None, base: str) -> None:
+    def _workload(self, spec: Json, raw: bytes) -> None:
+        correctness = canonical.to_json(spec["correctness"])
+        cases = len(spec["cases"]) if "cases" in spec else None
+        workload = Workload(raw, spec["operationSpecDigest"], correctness, cases)
+        self._parts[raw[0] % PARTS].append((WORKLOAD, *workload))
+        if cases is not None:
+            if len(self._suites) >= _REMEMBERED:
+                self._suites.clear()
+            self._suites[raw] = workload
+
+    def _run(self, manifest: Json, digest: str, raw: bytes, row: Json | None, base: str) -> None:
+        kind, spec = manifest["kind"], manifest["spec"]
+        if (problem := runs.future(spec, self._latest)) is not None:
+            self._tell(problem, base, digest)
+        native = spec.get("sourceNative", _NATIVE)
+        if "externalId" in native:
+            name = _source_name(kind, spec)
+            self._parts[crc32(name.encode()) % PARTS].append((NAMED, name, raw, (self._subject, self._line, base)))
+        if kind == "BenchmarkRun":
+            self._benchmark_run(manifest, native, digest, raw, row, base)
+
+    def _benchmark_run(
+        self, manifest: Json, native: Json, digest: str, raw: bytes, row: Json | None, base: str
+    ) -> None:
         spec = manifest["spec"]
         metrics = native.get("metrics", _NATIVE)
         workload = spec["workloadDigest"]
@@ -251,7 +262,7 @@ class Checker:
             bounds = self._bounds_of(workload, native.get("benchmark"))
             if bounds is None:
                 self._tally.missed.update(runs.NEED_BOUNDS)
-        for problem in runs.problems(spec, metrics, bounds, self._latest):
+        for problem in runs.problems(spec, metrics, bounds):
             self._tell(problem, base, digest)
         total = metrics.get("fast_1_total")
         keys = (row.get("comparisonKey"), row.get("correctnessKey")) if row else _NO_KEYS

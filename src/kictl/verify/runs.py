@@ -15,16 +15,32 @@ MEAN = "/spec/timing/latencyNs/mean"
 SLACK = 0.001
 
 
+FUTURE = declare(
+    "time/future",
+    "warning",
+    "What was observed more than 24 h from now was not observed.",
+    "observedAt: 2999-01-01T00:00:00Z",
+)
+
+
+def future(spec: Json, latest: str) -> Problem | None:
+    """A run, of whatever kind, that was observed after `latest`, the last second that is not in the future."""
+    observed: str = spec["observedAt"]
+    if observed[:19] <= latest:
+        return None
+    message = f"observed at {observed}, more than 24 h after now"
+    return Problem(FUTURE, "/spec/observedAt", message, f"at most {latest}Z", observed)
+
+
 class Run:
-    """A valid BenchmarkRun with its source's metrics. `latest` is the last second that is not in the future."""
+    """A valid BenchmarkRun with its source's metrics."""
 
-    __slots__ = ("bounds", "latency_ms", "latest", "metrics", "score", "spec")
+    __slots__ = ("bounds", "latency_ms", "metrics", "score", "spec")
 
-    def __init__(self, spec: Json, metrics: Json, bounds: RunBounds | None, latest: str) -> None:
+    def __init__(self, spec: Json, metrics: Json, bounds: RunBounds | None) -> None:
         self.spec = spec
         self.metrics = metrics
         self.bounds = bounds
-        self.latest = latest
         self.score: float | None = metrics.get("sol_score")
         self.latency_ms: float | None = metrics.get("latency_ms")
 
@@ -36,9 +52,9 @@ NEED_BOUNDS: list[str] = []
 """The ids of the rules that need bounds."""
 
 
-def problems(spec: Json, metrics: Json, bounds: RunBounds | None, latest: str) -> list[Problem]:
+def problems(spec: Json, metrics: Json, bounds: RunBounds | None) -> list[Problem]:
     """What the rules below say about one run."""
-    run = Run(spec, metrics, bounds, latest)
+    run = Run(spec, metrics, bounds)
     found = [problem for check in _CHECKS if (problem := check(run)) is not None]
     if bounds is not None:
         found += [problem for check in _BOUND_CHECKS if (problem := check(run)) is not None]
@@ -59,20 +75,6 @@ def _rule(rule_id: str, severity: Any, why: str, example: str, needs: str = "") 
 
 
 @_rule(
-    "time/future",
-    "warning",
-    "What was observed more than 24 h from now was not observed.",
-    "observedAt: 2999-01-01T00:00:00Z",
-)
-def future(run: Run) -> Problem | None:
-    observed: str = run.spec["observedAt"]
-    if observed[:19] <= run.latest:
-        return None
-    message = f"observed at {observed}, more than 24 h after now"
-    return Problem("time/future", "/spec/observedAt", message, f"at most {run.latest}Z", observed)
-
-
-@_rule(
     "arithmetic/latency",
     "error",
     "The mean in ns is the source's latency in ms, halves rounded up.",
@@ -81,10 +83,17 @@ def future(run: Run) -> Problem | None:
 def latency(run: Run) -> Problem | None:
     mean = run.spec.get("timing", {}).get("latencyNs", {}).get("mean")
     ms = run.latency_ms
-    if mean is None or ms is None or (expected := ms_to_ns(ms)) == mean:
+    if mean is None or ms is None or (expected := _whole_ns(ms)) == mean:
         return None
     message = f"floor({ms} × 1e6 + 0.5) is {expected}, the mean says {mean}"
     return Problem("arithmetic/latency", MEAN, message, str(expected), str(mean))
+
+
+def _whole_ns(ms: float) -> int | str:
+    try:
+        return ms_to_ns(ms)
+    except OverflowError:
+        return "more than a double can hold"
 
 
 @_rule(
@@ -171,7 +180,7 @@ def speedup_baseline(run: Run) -> Problem | None:
         f"avg_speedup {speedup} × {ms} ms = {speedup * ms:.6g} ms, "
         f"below the geometric mean of the baselines, {baseline:.6g} ms"
     )
-    expected = f"at least {baseline / ms:.6g}"
+    expected = f"at least {baseline / ms:.6g}" if ms > 0 else "a latency above 0"
     return Problem("arithmetic/speedup-baseline", f"{METRICS}/avg_speedup", message, expected, str(speedup))
 
 
