@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import json
@@ -166,6 +167,22 @@ def test_folders_are_read_in_order_and_not_left(tmp_path: Path) -> None:
 def test_what_cannot_be_opened_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nowhere"):
         [*from_inputs([str(tmp_path / "nowhere.json")], io.BytesIO())]
+
+
+def test_a_folder_that_cannot_be_opened_is_not_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    locked = tmp_path / "locked"
+    locked.mkdir()
+    listed = os.scandir
+
+    def refused(path: str) -> Any:
+        # The superuser, as whom tests may run, opens everything.
+        if os.fspath(path) == str(locked):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    with pytest.raises(InputError, match="locked: Permission denied"):
+        [*from_inputs([str(tmp_path)], io.BytesIO())]
 
 
 def test_stdin_is_a_name() -> None:

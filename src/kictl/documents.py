@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, Final, Literal, NamedTuple
+from typing import IO, Any, Final, Literal, NamedTuple, NoReturn
 
 from kictl import canonical
 from kictl.errors import InputError
@@ -117,15 +117,22 @@ def from_inputs(names: Iterable[str], stdin: IO[bytes]) -> Iterator[Document | L
 
 
 def folder_files(root: Path) -> Iterator[Path]:
-    """The files below a folder that may hold documents, in order of their paths; hidden ones are not looked at."""
+    """The files below a folder that may hold documents, in order of their paths; hidden ones are not looked at.
+
+    Raises InputError for a folder that cannot be opened.
+    """
     inside = root.resolve()
-    for folder, folders, files in os.walk(root):
+    for folder, folders, files in os.walk(root, onerror=_cannot_open):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             path = Path(folder, name)
             wanted = not name.startswith(".") and _may_hold_documents(name)
             if wanted and path.is_file() and _is_inside(path, inside):
                 yield path
+
+
+def _cannot_open(error: OSError) -> NoReturn:
+    raise InputError(f"{error.filename}: {error.strerror or error}", code="unreadable") from error
 
 
 def _may_hold_documents(name: str) -> bool:
@@ -146,7 +153,8 @@ def _from_file(name: str) -> Iterator[Document | Lines]:
         with open(name, "rb") as file:
             yield from from_stream(name, file)
     except OSError as error:
-        raise InputError(f"{name}: {error.strerror or error}", code="unreadable") from error
+        error.filename = name  # of a failed read the system tells no name
+        _cannot_open(error)
 
 
 def from_stream(name: str, file: IO[bytes]) -> Iterator[Document | Lines]:

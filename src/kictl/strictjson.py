@@ -58,7 +58,7 @@ def decode(data: bytes) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8")
-        line, column = _place(before, len(before))
+        line, column = place(before, len(before))
         message = f"byte 0x{data[error.start]:02x} is not valid UTF-8"
         raise ParseError("parse/utf-8", message, line=line, column=column) from error
 
@@ -113,7 +113,8 @@ def _containers(container: Any) -> list[Any]:
     return [member for member in members if isinstance(member, (dict, list))]
 
 
-def _place(text: str, index: int) -> tuple[int, int]:
+def place(text: str, index: int) -> tuple[int, int]:
+    """Line and column of a character, both from 1."""
     return text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index)
 
 
@@ -254,7 +255,7 @@ class _Parser:
         index = self.index if index is None else index
         if index >= len(self.text):
             message += " (end of text)"
-        line, column = _place(self.text, index)
+        line, column = place(self.text, index)
         raise ParseError(rule, message, line=line, column=column, pointer=pointer_to(self.path))
 
 

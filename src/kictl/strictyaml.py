@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn
 
 import yaml
 
-from kictl.strictjson import INTEGER_LIMIT, ParseError, pointer_to
+from kictl.strictjson import INTEGER_LIMIT, ParseError, place, pointer_to
 
 MAX_ALIASES: Final = 100
 MAX_EXPANDED: Final = 1 << 20
@@ -20,6 +20,8 @@ _BOOL = re.compile(r"(true|True|TRUE)|false|False|FALSE")
 _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?(\.inf|\.Inf|\.INF)|\.nan|\.NaN|\.NAN")
+# The library breaks lines at these, as YAML 1.1 did, and so would change a text that holds one.
+_BREAKS_OF_OLD = re.compile("[\x85\u2028\u2029]")
 _BASES = {"0o": 8, "0x": 16}
 
 
@@ -57,6 +59,10 @@ class _Composer:
         self.root: Any = _ABSENT
 
     def document(self, text: str) -> Any:
+        if found := _BREAKS_OF_OLD.search(text):
+            line, column = place(text, found.start())
+            message = f"U+{ord(found[0]):04X} is told as a line break by some readers; write it as an escape"
+            raise ParseError("parse/syntax", message, line=line, column=column)
         documents = 0
         for event in self._events(text):
             if isinstance(event, yaml.DocumentStartEvent):

@@ -105,7 +105,7 @@ class Checker:
     def _unreadable(self, error: ParseError) -> None:
         self._tally.checked += 1
         self._tally.unreadable += 1
-        self._tell(parsing.problem(error), "")
+        self._tell(parsing.problem(error, of_a_line=self._line is not None), "")
 
     def _value(self, value: Any, base: str) -> None:
         """A manifest, a bundle, or a line that has one of them in it."""
