@@ -112,7 +112,7 @@ def facts(
     spec, measured, machine = (manifest.spec if manifest else {} for manifest in (workload, protocol, environment))
     harness = measured.get("harness", {})
     libraries = machine.get("software", {}).get("libraries", {})
-    metric = f"latency:{run['timing']['primaryStatistic']}:ns" if latency_ns(run) else None
+    metric = f"latency:{run['timing']['primaryStatistic']}:ns" if latency_ns(run) is not None else None
     return Facts(
         definition=definition or run.get("sourceNative", {}).get("benchmark"),
         operation=spec.get("operationSpecDigest"),
@@ -151,10 +151,10 @@ def of_cohort(
 
 
 def latency_ns(run: Json) -> int | None:
-    """The primary measurement of a run; None where there is none above zero."""
+    """The primary measurement of a run; None where there is none. Less than half a nanosecond is 0."""
     timing = run.get("timing", {"latencyNs": {}, "primaryStatistic": ""})
     value = timing["latencyNs"].get(timing["primaryStatistic"])
-    return value if isinstance(value, int) and value > 0 else None
+    return value if isinstance(value, int) else None
 
 
 def run_key(run: Json, workload: Manifest, metric: str) -> Digest:

@@ -72,6 +72,11 @@ def rank(entries: Iterable[Entry], score: Score = by_latency) -> list[Ranked]:
     ]
 
 
+def ratio(value: float, reference: float) -> float | None:
+    """How many times the reference a value is; None beside a latency that rounds to no nanosecond at all."""
+    return value / reference if reference else None
+
+
 def is_near(value: float, reference: float) -> bool:
     """Whether a value is within the portal's noise of another."""
     return abs(value - reference) <= NEAR * abs(reference)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kictl import rank
 from kictl.canonical import Digest
 from kictl.comparability import EXCLUDED, WHY
 from kictl.rank import POLICY, Ranked
@@ -150,7 +151,7 @@ def _head(comparison: Comparison, table: Table, roomy: bool) -> tuple[str, ...]:
 
 def _row(ranked: Ranked, first: int | None, unit: numbers.Unit, digest_length: int) -> Row:
     entry = ranked.entry
-    ratio = entry.latency_ns / first if first else None
+    ratio = None if first is None else rank.ratio(entry.latency_ns, first)
     faster = "–" if entry.fast_1_count is None else f"{entry.fast_1_count}/{entry.fast_1_total or '–'}"
     return Row(
         (
@@ -171,7 +172,7 @@ def _row(ranked: Ranked, first: int | None, unit: numbers.Unit, digest_length: i
 def _reference(name: str, ns: float | None, first: int | None, unit: numbers.Unit) -> Row | None:
     if ns is None:
         return None
-    ratio = numbers.ratio(ns / first if first else None)
+    ratio = numbers.ratio(None if first is None else rank.ratio(ns, first))
     return Row(("", name, "", unit.show(ns), ratio, "", "", "", "", ""), reference=True)
 
 

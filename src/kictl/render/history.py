@@ -121,10 +121,10 @@ def _row(step: Step, unit: numbers.Unit) -> Row:
 
 def _drawn(history: History, part: CohortHistory, unit: numbers.Unit, width: int, pens: plot.Pens) -> list[str]:
     """The record over time, with the values at its two ends on the left and the dates below."""
-    values = [float(step.entry.latency_ns) for step in part.steps]
+    values = [step.entry.latency_ns or numbers.SHORTEST for step in part.steps]
     times = [datetime.fromisoformat(step.entry.observed_at).timestamp() for step in part.steps]
     end = datetime.fromisoformat(history.as_of).timestamp()
-    labels = {0: unit.show(values[0]), _HEIGHT - 1: unit.show(values[-1])}
+    labels = {0: unit.show(part.steps[0].entry.latency_ns), _HEIGHT - 1: unit.show(part.steps[-1].entry.latency_ns)}
     margin = max(map(len, labels.values()))
     lines = plot.falling_steps(
         list(zip(times, values, strict=True)), end, width=width - margin - 1, height=_HEIGHT, pens=pens

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 
 SIGNIFICANT = 4
+SHORTEST = 0.5
+"""ns, where a logarithmic scale ends: shorter latencies round to 0."""
 _UNITS = (("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 
 

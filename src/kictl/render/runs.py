@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kictl.comparability import WHY, Reason, letter
-from kictl.rank import is_near
+from kictl.rank import is_near, ratio
 from kictl.render import csv, numbers
 from kictl.render.grid import Grid, Row, columns
 from kictl.workflow.pairing import Candidate, Measured, Pairing
@@ -156,7 +156,7 @@ def _row(name: str, run: Candidate, measured: Measured, fastest: float, unit: nu
 def _reference(name: str, ns: float | None, fastest: float, unit: numbers.Unit, closed: str) -> Row | None:
     if ns is None:
         return None
-    cells = ("", "", name, unit.show(ns), numbers.ratio(ns / fastest), "", closed, "", "")
+    cells = ("", "", name, unit.show(ns), numbers.ratio(ratio(ns, fastest)), "", closed, "", "")
     return Row(cells, reference=True)
 
 

@@ -62,7 +62,7 @@ def bars(
     `name` is the prefix of the chart's ids. `tick` writes a value of the axis.
     """
     longest = max(item.value for item in items)
-    reach = max([longest, *(mark.value for mark in marks if mark.value <= _FAR * longest)])
+    reach = max([longest, *(mark.value for mark in marks if mark.value <= _FAR * longest)]) or 1
     top = 18 * len(marks) + 6
     bottom = top + ROW * len(items)
 

@@ -27,7 +27,7 @@ class Placing:
     """Where a run stands in its cohort: among all its runs, and its author among all authors (each by the best run).
 
     `best` is None where the run is its author's best, else the entry that is. `to_next` is the relative difference to
-    the next faster run, None for the first; `near` says that it is within the portal's noise.
+    the next faster run, None for the first and beside a latency of 0; `near` says that it is within the portal's noise.
     """
 
     rank: int
@@ -38,7 +38,7 @@ class Placing:
     authors: int
     best: Entry | None
     first: Entry
-    ratio_to_first: float
+    ratio_to_first: float | None
     to_next: float | None
 
 
@@ -267,8 +267,8 @@ def placing(entries: Iterable[Entry], run: str) -> Placing | None:
         authors=len(authors),
         best=None if best.entry == mine.entry else best.entry,
         first=first,
-        ratio_to_first=mine.entry.latency_ns / first.latency_ns,
-        to_next=mine.entry.latency_ns / faster[0] - 1 if faster else None,
+        ratio_to_first=rank.ratio(mine.entry.latency_ns, first.latency_ns),
+        to_next=mine.entry.latency_ns / faster[0] - 1 if faster and faster[0] else None,
     )
 
 

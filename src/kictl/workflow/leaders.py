@@ -221,7 +221,8 @@ def _as_of(catalogue: Catalogue) -> str:
 def _margin(row: Leader) -> float:
     """The fifth latency over the first: how close the field is."""
     fifth = row.places[1]
-    return fifth.latency_ns / row.first.latency_ns if fifth else float("inf")
+    ratio = rank.ratio(fifth.latency_ns, row.first.latency_ns) if fifth else None
+    return float("inf") if ratio is None else ratio
 
 
 SORTS: dict[str, Callable[[Leader], tuple[float | str, ...]]] = {

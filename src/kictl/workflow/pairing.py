@@ -59,7 +59,7 @@ class Measured:
     """
 
     latency_ns: float
-    ratio: float
+    ratio: float | None
     difference_ns: float
     closed: float | None
     rank: int | None
@@ -219,14 +219,14 @@ def _bounds(catalogue: Catalogue | None, runs: Sequence[Candidate]) -> BoundsFac
 
 def _measured(runs: Sequence[Candidate], bounds: BoundsFacts | None) -> tuple[Measured, ...]:
     latencies = [run.latency_ns for run in runs]
-    known = [ns for ns in latencies if ns]
+    known = [ns for ns in latencies if ns is not None]
     if len(known) < len(latencies):
         return ()
     fastest = min(known)
     return tuple(
         Measured(
             ns,
-            ns / fastest,
+            rank.ratio(ns, fastest),
             ns - fastest,
             _closed(ns, bounds),
             run.dossier.placing.rank if run.dossier and run.dossier.placing else None,

@@ -58,7 +58,7 @@ class Entered:
     tied: bool
     authors: int
     runs: int
-    ratio_to_first: float
+    ratio_to_first: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ def _author(catalogue: Catalogue, name: str) -> AuthorSheet:
         if mine:
             ranked = rank.rank(rank.best_per_author(group.entries))
             item = next(item for item in ranked if item.entry.author == name)
-            ratio = item.entry.latency_ns / ranked[0].entry.latency_ns
+            ratio = rank.ratio(item.entry.latency_ns, ranked[0].entry.latency_ns)
             entered.append(Entered(group.cohort, item.entry, item.rank, item.tied, len(ranked), len(mine), ratio))
     excluded = Counter(
         f"retracted: {row.reasons[0]}" if row.standing == "retracted" else row.reasons[0]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from kictl.rank import Entry, Ranked
+from kictl.rank import Entry, Ranked, ratio
 from kictl.render import comparison, numbers, svg
 from kictl.render.html import Child, Markup, element
 from kictl.render.site import layout
@@ -117,14 +117,14 @@ class Section:
     def _row(self, ranked: Ranked) -> Markup:
         entry = ranked.entry
         faster = "–" if entry.fast_1_count is None else f"{entry.fast_1_count}/{entry.fast_1_total or '–'}"
-        ratio = numbers.ratio(entry.latency_ns / self.report.table.rows[0].entry.latency_ns)
+        times = numbers.ratio(ratio(entry.latency_ns, self.report.table.rows[0].entry.latency_ns))
         return layout.row(
             [
                 number(_place(ranked)),
                 ("name", layout.author(entry.author)),
                 number(self._run(entry)),
                 number(self.unit.show(entry.latency_ns)),
-                number(f"{comparison.NEAR * ranked.near}{ratio}"),
+                number(f"{comparison.NEAR * ranked.near}{times}"),
                 number(numbers.score(entry.sol_score)),
                 number(numbers.ratio(entry.avg_speedup)),
                 number(faster),
@@ -138,8 +138,8 @@ class Section:
     def _reference(self, name: str, ns: float | None) -> Markup | None:
         if ns is None:
             return None
-        ratio = numbers.ratio(ns / self.report.table.rows[0].entry.latency_ns)
-        cells = ["", name, "", number(self.unit.show(ns)), number(ratio), *[""] * 5]
+        shown = numbers.ratio(ratio(ns, self.report.table.rows[0].entry.latency_ns))
+        cells = ["", name, "", number(self.unit.show(ns)), number(shown), *[""] * 5]
         return layout.row(cells, head=1, kind="reference")
 
     def _run(self, entry: Entry) -> Child:
@@ -191,8 +191,8 @@ class Section:
             f"The record of {self.title}, over time",
             f"{plural(len(steps), 'record')}, the last {self.unit.show(last.latency_ns)} {self.unit.name}"
             f" by {last.author}; the table below has the same numbers",
-            [svg.Point(step.entry.observed_at, step.entry.latency_ns) for step in steps],
-            [svg.Point(entry.observed_at, entry.latency_ns) for entry in others[-DOTS:]],
+            [_point(step.entry) for step in steps],
+            [_point(entry) for entry in others[-DOTS:]],
             layout.marks(self.report.table.bounds, self.unit),
             self.report.until,
             layout.ticks(self.unit),
@@ -233,6 +233,10 @@ class Section:
 def markup(report: CohortReport, *, name: str, link: Link, rows: int) -> Markup:
     """The section of one cohort; see Section."""
     return Section(report, name, link, rows).markup()
+
+
+def _point(entry: Entry) -> svg.Point:
+    return svg.Point(entry.observed_at, entry.latency_ns or numbers.SHORTEST)
 
 
 def _place(ranked: Ranked) -> str:
