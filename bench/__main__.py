@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def _known(quick: bool, export: Path | None) -> dict[str, Callable[[], list[Table]]]:
-    rounds, count = (3, 2000) if quick else (15, 4000)
+    rounds, count = (3, 2000) if quick else (9, 4000)
     small, large = (1_000, 20_000) if quick else (10_000, 1_000_000)
     return {
         "digest": lambda: [documents.digest(count, rounds)],

@@ -27,6 +27,7 @@ from kictl.canonical import (
     identity,
     read,
     read_leniently,
+    read_plain_lines,
     to_json,
 )
 from kictl.errors import InputError
@@ -453,6 +454,40 @@ def test_messages_stay_short_and_on_one_line() -> None:
     assert error.pointer.endswith("nnn/x")
     assert len(str(error)) < 500
     assert str(error).isprintable()
+
+
+# --- Lines
+
+LINE = st.one_of(
+    values.map(lambda value: orjson.dumps(value, option=orjson.OPT_SORT_KEYS)),
+    st.sampled_from(
+        [b"", b" ", b"1,2", b"[1", b"2]", b'{"a":1,"a":1}', b'{"a":1},{"b":2}', b"9007199254740993", b"1e400"]
+    ),
+)
+
+
+def refusal_or_value(line: bytes) -> Any:
+    try:
+        return read(line)
+    except ParseError as error:
+        return error.rule
+
+
+@given(st.lists(LINE, max_size=6), st.sampled_from([b"", b"\n"]))
+def test_plain_lines_are_read_as_each_would_be(lines: list[bytes], end: bytes) -> None:
+    data = b"\n".join(lines) + end
+    found = read_plain_lines(data)
+    if found is not None:
+        assert repr(found) == repr([refusal_or_value(line) for line in data.split(b"\n")[:-1]])
+
+
+def test_plain_lines_are_those_that_orjson_writes() -> None:
+    plain = [{"a": 1.5, "é": [None]}, [], nested(MAX_DEPTH), {"b": [[], {}] * 50}, "x"]
+    data = b"".join(orjson.dumps(value) + b"\n" for value in plain)
+    assert read_plain_lines(data) == plain
+    for other in (b'{"a": 1}\n', b"1e2\n", b"\n", b"[1\n2]\n3,4\n", orjson.dumps(nested(MAX_DEPTH + 1)) + b"\n"):
+        assert read_plain_lines(data + other) is None
+    assert read_plain_lines(data[:-1]) is None
 
 
 # --- Plain output

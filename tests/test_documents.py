@@ -34,8 +34,8 @@ def each(name: str, data: bytes) -> Iterator[tuple[int | None, Any]]:
         if isinstance(batch, Document):
             yield batch.line, value_of(batch)
             continue
-        for number, line in batch.numbered():
-            yield number, value_of(Document(batch.subject, line, number))
+        for number, value in batch.values():
+            yield number, value.rule if isinstance(value, ParseError) else value
         if batch.error is not None:
             yield batch.first, batch.error.rule
 

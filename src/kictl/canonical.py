@@ -23,6 +23,7 @@ __all__ = [
     "identity",
     "read",
     "read_leniently",
+    "read_plain_lines",
     "to_json",
 ]
 
@@ -33,6 +34,7 @@ WRITABLE_DEPTH: Final = 254  # what orjson writes at most: one limit for every p
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _STRICT = orjson.OPT_STRICT_INTEGER
+_STRICT_LINE = _STRICT | orjson.OPT_APPEND_NEWLINE
 _SORTED = (
     orjson.OPT_SORT_KEYS
     | orjson.OPT_STRICT_INTEGER
@@ -50,6 +52,7 @@ _NULL = re.compile(rb"null").search
 _BEYOND_BMP = re.compile(rb"[\xf0-\xf4]").search
 _ESCAPED_COLON = re.compile(rb"\\u003[aA]").search
 _NO_OPENING = bytes(set(range(256)) - set(b"[{"))
+_NO_OPENING_NOR_NEWLINE = bytes(set(_NO_OPENING) - set(b"\n"))
 
 
 class Digest(str):
@@ -112,6 +115,24 @@ def read_leniently(data: bytes, *, max_bytes: int) -> tuple[Any, bool]:
     if value is not _REFUSED:
         return value, True
     return parse_leniently(decode(data), max_depth=MAX_DEPTH), False
+
+
+def read_plain_lines(data: bytes) -> list[Any] | None:
+    """The value of each line, as `read` has it, where every line is one text just as orjson writes it; else None.
+
+    Much quicker than a line at a time, and what most writers of JSON lines write.
+    """
+    if not data.endswith(b"\n"):
+        return None
+    try:
+        values: list[Any] = orjson.loads(b"[" + data[:-1].replace(b"\n", b",") + b"]")
+        # Texts that lie on one line, or over several, would not come out as they were.
+        if b"".join([orjson.dumps(value, None, _STRICT_LINE) for value in values]) != data:
+            return None
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
+        return None
+    brackets = data.translate(None, _NO_OPENING_NOR_NEWLINE).split(b"\n")
+    return None if max(map(len, brackets)) > MAX_DEPTH else values
 
 
 _REFUSED: Final = object()

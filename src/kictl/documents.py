@@ -62,13 +62,18 @@ class Lines:
     data: bytes
     error: ParseError | None = None
 
-    def numbered(self) -> Iterator[tuple[int, bytes]]:
-        """Each line that is not blank, with its number."""
-        if not self.data or self.data.isspace():
-            return
+    def values(self) -> Iterator[tuple[int, Any]]:
+        """Each line that is not blank: its number, and its value or, in place of that, the ParseError."""
+        plain = canonical.read_plain_lines(self.data)
+        return self._each() if plain is None else enumerate(plain, self.first)
+
+    def _each(self) -> Iterator[tuple[int, Any]]:
         for number, line in enumerate(self.data.split(b"\n"), self.first):
             if line and not line.isspace():
-                yield number, line
+                try:
+                    yield number, read_json(line)
+                except ParseError as error:
+                    yield number, error
 
 
 def read_json(data: bytes, *, max_bytes: int = MAX_BYTES) -> Any:

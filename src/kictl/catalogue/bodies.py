@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Final
 
 from kictl import canonical
-from kictl.errors import CatalogueError
 
 LEVEL: Final = 3
 MAX_BODY: Final = 64 * 2**20
@@ -24,12 +22,15 @@ _JSON = (b"{", b"[")
 
 
 class Codec:
-    """Packs and restores JSON values, objects and lists, of the catalogue behind `db`.
+    """Packs and restores JSON values, objects and lists.
 
-    `dictionary` is what zstd was trained to: texts as `referring` makes them.
+    `id_of` finds the row of a manifest by its raw digest, `digest_of` the raw digest by the row. `dictionary` is what
+    zstd was trained to: texts as `referring` makes them.
     """
 
-    def __init__(self, dictionary: bytes, db: sqlite3.Connection) -> None:
+    def __init__(
+        self, dictionary: bytes, id_of: Callable[[bytes], int | None], digest_of: Callable[[int], bytes]
+    ) -> None:
         import zstandard
 
         shared = zstandard.ZstdCompressionDict(dictionary)
@@ -37,14 +38,14 @@ class Codec:
             level=LEVEL, dict_data=shared, write_checksum=False, write_dict_id=False
         )
         self._decompressor = zstandard.ZstdDecompressor(dict_data=shared)
-        self._db = db
         self._ids: dict[bytes, int] = {}
-        self._digest = lru_cache(REMEMBERED)(self._digest_of)
+        self._look_up = id_of
+        self._digest_of = lru_cache(REMEMBERED)(digest_of)
 
     def forget(self) -> None:
         """What was learnt of rows that have been rolled back must not be referred to."""
         self._ids.clear()
-        self._digest.cache_clear()
+        self._digest_of.cache_clear()
 
     def learn(self, ids: dict[bytes, int]) -> None:
         """Tells the rows of manifests that are written in this transaction, by their raw digests."""
@@ -57,27 +58,29 @@ class Codec:
         return text if _MARK in text else self._compressor.compress(referring(text, self._id_of))
 
     def unpack(self, body: bytes) -> Any:
-        """The value. Raises CatalogueError for a reference to a row that is not there."""
+        """The value. What `digest_of` raises for a row that is not there passes through."""
         text = body
         if not body.startswith(_JSON):
             text = self._decompressor.decompress(body, max_output_size=MAX_BODY)
             if _MARK in text:
-                text = _REFERENCE.sub(lambda match: self._digest(int(match[1])), text)
+                text = _REFERENCE.sub(self._restored, text)
         return canonical.read(text, max_bytes=MAX_BODY)
 
     def _id_of(self, digest: bytes) -> int | None:
         known = self._ids.get(digest)
-        if known is None:
-            row = self._db.execute("SELECT id FROM manifest WHERE digest = ?", (digest,)).fetchone()
-            if row is not None:
-                known = self._ids[digest] = row[0]
+        if known is None and (known := self._look_up(digest)) is not None:
+            self._ids[digest] = known
         return known
 
-    def _digest_of(self, manifest_id: int) -> bytes:
-        row = self._db.execute("SELECT digest FROM manifest WHERE id = ?", (manifest_id,)).fetchone()
-        if row is None:
-            raise CatalogueError(f"the catalogue lacks its manifest {manifest_id}", code="damaged_catalogue")
-        return f'"sha256:{row[0].hex()}"'.encode()
+    def _restored(self, match: re.Match[bytes]) -> bytes:
+        return f'"sha256:{self._digest_of(int(match[1])).hex()}"'.encode()
+
+
+def trained(texts: Iterable[bytes], size: int) -> bytes:
+    """A dictionary for texts like these."""
+    import zstandard
+
+    return zstandard.train_dictionary(size, [*texts]).as_bytes()
 
 
 def referring(text: bytes, id_of: Callable[[bytes], int | None]) -> bytes:

@@ -7,7 +7,7 @@ from itertools import count
 from random import Random
 
 from kictl import canonical
-from kictl.catalogue.bodies import referring
+from kictl.catalogue.bodies import referring, trained
 from kictl.model import Definition, Json
 from kictl.normalize import definitions, leaderboard
 
@@ -51,9 +51,7 @@ _ROW: Json = {
 
 def content() -> bytes:
     """The dictionary, as zstd makes it; each call the same."""
-    import zstandard
-
-    return zstandard.train_dictionary(SIZE, [*_texts()]).as_bytes()
+    return trained(_texts(), SIZE)
 
 
 def _texts() -> Iterator[bytes]:

@@ -99,7 +99,18 @@ class Catalogue:
     @cached_property
     def codec(self) -> Codec:
         row = self.db.execute("SELECT content FROM dictionary ORDER BY id DESC LIMIT 1").fetchone()
-        return Codec(row[0], self.db)
+        return Codec(row[0], self._id_of, self._digest_of)
+
+    def _id_of(self, digest: bytes) -> int | None:
+        row = self.db.execute("SELECT id FROM manifest WHERE digest = ?", (digest,)).fetchone()
+        return None if row is None else int(row[0])
+
+    def _digest_of(self, manifest_id: int) -> bytes:
+        row = self.db.execute("SELECT digest FROM manifest WHERE id = ?", (manifest_id,)).fetchone()
+        if row is None:
+            raise CatalogueError(f"{self.path} lacks its manifest {manifest_id}", code="damaged_catalogue")
+        digest: bytes = row[0]
+        return digest
 
     def manifest(self, manifest_id: int) -> Manifest:
         digest, body = self.db.execute("SELECT digest, body FROM manifest WHERE id = ?", (manifest_id,)).fetchone()
@@ -107,8 +118,8 @@ class Catalogue:
 
     def find(self, digest: Digest) -> Manifest | None:
         """The manifest of a digest, if the catalogue has it."""
-        row = self.db.execute("SELECT id FROM manifest WHERE digest = ?", (digest.raw,)).fetchone()
-        return None if row is None else self.manifest(row[0])
+        manifest_id = self._id_of(digest.raw)
+        return None if manifest_id is None else self.manifest(manifest_id)
 
     def held(self, digest: Digest) -> Manifest:
         """The manifest of a digest that the catalogue itself refers to."""

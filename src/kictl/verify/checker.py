@@ -7,7 +7,7 @@ from typing import Any, Final
 from zlib import crc32
 
 from kictl import canonical
-from kictl.documents import Document, Lines, read_json
+from kictl.documents import Document, Lines
 from kictl.model import Finding, Json
 from kictl.strictjson import ParseError
 from kictl.verify import claims, parsing, runs, shape, source, stored  # noqa: F401 - each declares its rules
@@ -73,11 +73,9 @@ class Checker:
         if isinstance(batch, Document):
             self._document(batch)
             return
-        for self._line, line in batch.numbered():
-            try:
-                value = read_json(line)
-            except ParseError as error:
-                self._unreadable(error)
+        for self._line, value in batch.values():
+            if isinstance(value, ParseError):
+                self._unreadable(value)
             else:
                 self._value(value, "")
         if batch.error is not None:
