@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,53 @@ def test_a_latency_that_rounds_to_nothing_ranks_and_is_no_reference(no_time: Pat
     assert [run["difference_ns"] for run in pairing["runs"]] == [4000, 0]
     ranking = json.loads(kictl("show", "1", "--json", "--catalog", no_time).out)["ranking"]
     assert (ranking["rank"], ranking["ratio_to_first"], ranking["behind_next"]) == (3, None, 1.0)
+
+
+NAMES = (
+    "",
+    " ",
+    "\u3164",
+    "a\u034fb",
+    "\u00a0",
+    "❤\ufe0f heart",
+    "👩\u200d💻",
+    "👍🏽",
+    "算子" * 30,
+    "e\u0301" * 5,
+    "😀🎉🚀",
+)
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Authors whose names are not seen, or are wider or narrower than they have characters."""
+    folder = tmp_path_factory.mktemp("names")
+    rows = [row(number, name, 0.001 * 7**number) for number, name in enumerate(NAMES, 1)]
+    return imported(folder / "board", folder / "c.sqlite", [(detail(1, "001_one"), rows)])
+
+
+@pytest.mark.parametrize("columns", [60, 80, 140])
+@pytest.mark.parametrize(
+    "command", ["compare -d 001", "history -d 001", "leaders", "authors", "compare 1 2 3 4 5 6 7 8"]
+)
+def test_rows_fit_whatever_a_name_is_made_of(names: Path, command: str, columns: int) -> None:
+    done = kictl(*command.split(), "--catalog", names, COLUMNS=str(columns))
+    assert done.code == 0
+    assert max(map(_cells, done.out.split("\n"))) <= columns
+    assert not set("\u3164\u034f\u00a0\ufe0f\u200d🏽") & set(done.out)
+
+
+def test_a_name_without_a_visible_character_is_shown_as_such(names: Path) -> None:
+    out = kictl("compare", "-d", "001", "--catalog", names).out
+    assert [line.split()[1] for line in out.split("\n")[6:10]] == ['""', '"', r"\u3164", r"a\u034fb"]
+    assert '"" · 001_one · B200' in kictl("show", "1", "--catalog", names).out
+
+
+def _cells(line: str) -> int:
+    """How many cells of a terminal a line takes."""
+    wide = {"W": 2, "F": 2}
+    return sum(
+        wide.get(unicodedata.east_asian_width(char), 1)
+        for char in line
+        if unicodedata.category(char) not in ("Mn", "Me")
+    )

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_BLANK = re.compile(
+    "[\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800"  # spaces that are none to look at
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef"  # drawn as nothing
+    "\U0001f3fb-\U0001f3ff]"  # skin tones, on whose width terminals differ
+)
+"""Characters of other categories that hide, or of which nobody can say how wide they are."""
 
 
 def printable(text: str) -> str:
-    """The text on one line: control, format, private, unassigned, surrogate ones as \\xNN, \\uNNNN, \\UNNNNNNNN."""
+    """The text on one line: control, format, private, unassigned, surrogate and blank ones as \\xNN, \\uNNNN,
+    \\UNNNNNNNN."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_escape(char) if unicodedata.category(char) in _HIDDEN else char for char in text)
+    return "".join(_escape(char) if _is_hidden(char) else char for char in text)
+
+
+def named(name: str) -> str:
+    """A name that somebody chose; one that would not be seen, in quotes."""
+    return name if name.strip() else f'"{name}"'
+
+
+def _is_hidden(char: str) -> bool:
+    return unicodedata.category(char) in _HIDDEN or _BLANK.match(char) is not None
 
 
 def _escape(char: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from kictl import canonical, units
 from kictl.canonical import Digest
 from kictl.render import numbers
-from kictl.text import printable
+from kictl.text import named, printable
 from kictl.workflow.dossier import Dossier
 
 # Braces by name: BibTeX counts them, escaped or not.
@@ -95,7 +95,7 @@ def _plain(untrusted: str) -> str:
 
 
 def _author(dossier: Dossier) -> str:
-    return printable(dossier.author)
+    return printable(named(dossier.author))
 
 
 def _title(dossier: Dossier) -> str:

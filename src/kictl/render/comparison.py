@@ -11,6 +11,7 @@ from kictl.comparability import EXCLUDED, WHY
 from kictl.rank import POLICY, Ranked
 from kictl.render import csv, numbers
 from kictl.render.grid import Grid, Row, columns
+from kictl.text import named
 from kictl.workflow.comparing import Comparison, Table
 
 UNLISTED = "†"
@@ -156,7 +157,7 @@ def _row(ranked: Ranked, first: int | None, unit: numbers.Unit, digest_length: i
     return Row(
         (
             f"{ranked.rank}{'=' * ranked.tied}",
-            entry.author,
+            named(entry.author),
             f"{entry.submission}{UNLISTED * entry.unlisted}",
             unit.show(entry.latency_ns),
             f"{NEAR * ranked.near}{numbers.ratio(ratio)}",

@@ -10,6 +10,7 @@ from kictl.comparability import EXCLUDED
 from kictl.rank import POLICY
 from kictl.render import citation, numbers
 from kictl.render.grid import Grid, fact_sheet
+from kictl.text import named
 from kictl.workflow.dossier import Dossier, Event, History, Ineligible, Placing
 
 Fact = tuple[str, str | None]
@@ -145,7 +146,7 @@ def to_grids(dossier: Dossier) -> list[Grid]:
     """A section for each thing that a reader asks, in that order."""
     identity = [
         ("implementation", dossier.run.spec["implementationDigest"]),
-        ("project", dossier.author),
+        ("project", named(dossier.author)),
         ("revision", _get(dossier.implementation, "projectRevision", "version")),
         ("definition", dossier.definition),
         ("workload", dossier.run.spec["workloadDigest"]),
@@ -185,7 +186,7 @@ def ineligible_grids(sheet: Ineligible) -> list[Grid]:
     reasons = [(reason, EXCLUDED.get(reason, "as the source says")) for reason in sheet.reasons]
     row = [(name, str(value)) for name, value in sheet.facts.items() if value is not None]
     return [
-        fact_sheet(f"Submission {sheet.submission} by {sheet.author} is not a run", reasons),
+        fact_sheet(f"Submission {sheet.submission} by {named(sheet.author)} is not a run", reasons),
         fact_sheet("History", list(_history(sheet.history))),
         fact_sheet("What the source says", row),
     ]
@@ -210,7 +211,7 @@ def _primary(dossier: Dossier) -> Grid:
         ("faster", faster),
         ("observed", f"{numbers.minute(entry.observed_at)} UTC"),
     ]
-    title = f"{dossier.author} · {dossier.definition} · {dossier.gpu} · stack {dossier.stack or 'not stated'}"
+    title = f"{named(dossier.author)} · {dossier.definition} · {dossier.gpu} · stack {dossier.stack or 'not stated'}"
     return fact_sheet(title, facts)
 
 
@@ -223,8 +224,8 @@ def _places(dossier: Dossier, placing: Placing) -> list[Fact]:
         author += f", by {placing.best.submission}"
     facts: list[Fact] = [("rank", mine), ("rank of author", author)]
     if first.run_digest != dossier.run.digest:
-        named = f"{first.submission} by {first.author}, {unit.show(first.latency_ns)} {unit.name}"
-        facts.append(("to the first", f"{numbers.ratio(placing.ratio_to_first)} of {named}"))
+        record = f"{first.submission} by {named(first.author)}, {unit.show(first.latency_ns)} {unit.name}"
+        facts.append(("to the first", f"{numbers.ratio(placing.ratio_to_first)} of {record}"))
     if placing.to_next is not None:
         noise = ": inside the portal's noise of 5 %" if placing.near else ""
         facts.append(("to the next", f"{numbers.percent(placing.to_next)} slower{noise}"))

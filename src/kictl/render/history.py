@@ -8,6 +8,7 @@ from typing import Any
 from kictl.canonical import Digest
 from kictl.render import comparison, csv, numbers, plot
 from kictl.render.grid import Grid, Row, columns
+from kictl.text import named
 from kictl.workflow.history import CohortHistory, History, Step
 
 _HEIGHT = 8
@@ -107,7 +108,7 @@ def _row(step: Step, unit: numbers.Unit) -> Row:
     return Row(
         (
             numbers.day(entry.observed_at),
-            entry.author,
+            named(entry.author),
             f"{entry.submission}{'†' * entry.unlisted}",
             unit.show(entry.latency_ns),
             unit.show(step.gain_ns),

@@ -8,6 +8,7 @@ from typing import Any
 from kictl.rank import POLICY, Entry
 from kictl.render import csv, numbers
 from kictl.render.grid import Grid, Row, columns
+from kictl.text import named
 from kictl.workflow.leaders import PLACES, Author, Authors, Leader, Leaders
 
 _OUTDATED = "‡"
@@ -127,7 +128,7 @@ def _row(row: Leader, *, by_score: bool) -> Row:
         (
             f"{row.cohort.definition}{_OUTDATED * row.outdated}",
             value(first),
-            row.first.author,
+            named(row.first.author),
             " ".join(close),
             value(fifth),
             value(tenth),
@@ -178,12 +179,15 @@ def authors_grids(authors: Authors) -> list[Grid]:
         f"{authors.cohorts} cohort{'s' * (authors.cohorts != 1)} with runs · by {authors.ranked_by},"
         " each author by the best run",
     )
-    rows = tuple(
-        Row(tuple(str(cell) for cell in (_place(authors, row), *_author_json(row).values()))) for row in authors.rows
-    )
+    rows = tuple(_author_row(authors, row) for row in authors.rows)
     names = ("#", "author", "led", "alone", "shared", "≈", "top 5", "entered", "runs")
     foot = ("led, alone or shared: cohorts in first place; ≈: within 5 % of it; nothing is averaged over cohorts",)
     return [Grid(head, columns(*names, flexible=["author"]), rows, foot)]
+
+
+def _author_row(authors: Authors, row: Author) -> Row:
+    _, *counts = _author_json(row).values()
+    return Row((_place(authors, row), named(row.name), *map(str, counts)))
 
 
 def _place(authors: Authors, row: Author) -> str:

@@ -9,6 +9,7 @@ from kictl.comparability import WHY, Reason, letter
 from kictl.rank import is_near, ratio
 from kictl.render import csv, numbers
 from kictl.render.grid import Grid, Row, columns
+from kictl.text import named
 from kictl.workflow.pairing import Candidate, Measured, Pairing
 
 _PER_TABLE = 4
@@ -142,7 +143,7 @@ def _row(name: str, run: Candidate, measured: Measured, fastest: float, unit: nu
         (
             f"{name}{'+' * run.added}",
             _id(run),
-            run.author or "–",
+            "–" if run.author is None else named(run.author),
             unit.show(measured.latency_ns),
             f"{'≈' * near}{numbers.ratio(measured.ratio)}",
             unit.show(measured.difference_ns) if measured.difference_ns else "–",

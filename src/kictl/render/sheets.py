@@ -9,6 +9,7 @@ from kictl.canonical import Digest
 from kictl.catalogue.dossiers import ImportRow
 from kictl.render import comparison, dossier, imports, numbers
 from kictl.render.grid import Grid, Row, columns, fact_sheet
+from kictl.text import named
 from kictl.workflow.comparing import Comparison
 from kictl.workflow.dossier import Dossier, Ineligible
 from kictl.workflow.showing import AuthorSheet, DefinitionSheet, Entered, Sheet
@@ -117,7 +118,7 @@ def _definition(sheet: DefinitionSheet) -> list[Grid]:
                 str(line.runs),
                 str(line.authors),
                 unit.show(line.first.latency_ns if line.first else None),
-                line.first.author if line.first else "–",
+                named(line.first.author) if line.first else "–",
                 line.cohort.comparison_key.short,
             ))
             for line in sheet.cohorts
@@ -188,7 +189,7 @@ def _author(sheet: AuthorSheet) -> Grid:
     led = sum(item.rank == 1 for item in sheet.entered)
     count = len(sheet.entered)
     return Grid(
-        (sheet.name, f"first in {led} of {count} cohorts entered; no figure is averaged over them"),
+        (named(sheet.name), f"first in {led} of {count} cohorts entered; no figure is averaged over them"),
         columns(
             *("definition", "GPU", "stack", "rank", "of", "µs", "ratio", "id", "date", "digest"),
             left=["GPU", "stack", "date", "digest"],

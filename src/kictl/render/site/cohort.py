@@ -11,6 +11,7 @@ from kictl.render import comparison, numbers, svg
 from kictl.render.html import Child, Markup, element
 from kictl.render.site import layout
 from kictl.render.site.layout import number, plural
+from kictl.text import named
 from kictl.workflow.reporting import CohortReport
 
 BARS: Final = 20
@@ -80,7 +81,7 @@ class Section:
         rows = self.report.table.rows[:BARS]
         items = [
             svg.Bar(
-                ranked.entry.author,
+                named(ranked.entry.author),
                 ranked.entry.latency_ns,
                 self.unit.show(ranked.entry.latency_ns),
                 place=_place(ranked),
@@ -190,7 +191,7 @@ class Section:
             f"{self.name}-steps",
             f"The record of {self.title}, over time",
             f"{plural(len(steps), 'record')}, the last {self.unit.show(last.latency_ns)} {self.unit.name}"
-            f" by {last.author}; the table below has the same numbers",
+            f" by {named(last.author)}; the table below has the same numbers",
             [_point(step.entry) for step in steps],
             [_point(entry) for entry in others[-DOTS:]],
             layout.marks(self.report.table.bounds, self.unit),

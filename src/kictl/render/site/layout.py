@@ -14,7 +14,7 @@ from kictl import units
 from kictl.bounds import BoundsFacts
 from kictl.render import html, numbers, svg
 from kictl.render.html import Child, Markup, element, text
-from kictl.text import cut, printable
+from kictl.text import cut, named, printable
 
 NAME_LENGTH: Final = 80
 """The most characters of an author's name in a cell."""
@@ -130,7 +130,7 @@ def number(value: Child) -> Cell:
 
 def author(name: str) -> Markup:
     """A name that somebody chose: cut, and kept from reordering what is around it."""
-    return element("bdi", cut(printable(name), NAME_LENGTH))
+    return element("bdi", cut(printable(named(name)), NAME_LENGTH))
 
 
 def digest(value: str | None, length: int | None = None) -> Markup:

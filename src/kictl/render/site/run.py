@@ -12,7 +12,7 @@ from kictl.render.html import Markup, element
 from kictl.render.site import cohort, layout
 from kictl.render.site.cohort import Link
 from kictl.render.site.layout import Crumb
-from kictl.text import cut
+from kictl.text import cut, named
 from kictl.workflow.dossier import Dossier
 
 VALUE_LENGTH: Final = 2000
@@ -22,7 +22,7 @@ VALUE_LENGTH: Final = 2000
 def page(dossier: Dossier, definition: str, link: Link, *, data: str, catalogue: str) -> str:
     """The page as HTML; `definition` is the place of its definition's page, `link` leads to other runs."""
     primary, *sections = sheets.to_grids(dossier)[:-1]
-    title = f"Submission {dossier.submission} by {cut(dossier.author, layout.NAME_LENGTH)}"
+    title = f"Submission {dossier.submission} by {cut(named(dossier.author), layout.NAME_LENGTH)}"
     crumbs = [
         Crumb("All definitions", "../index.html"),
         Crumb(dossier.definition, definition),
@@ -72,10 +72,14 @@ def _standing(dossier: Dossier, link: Link) -> Markup | None:
     items = []
     if placing.first.run_digest != entry.run_digest:
         items.append(
-            svg.Bar(placing.first.author, placing.first.latency_ns, unit.show(placing.first.latency_ns), place="1")
+            svg.Bar(
+                named(placing.first.author), placing.first.latency_ns, unit.show(placing.first.latency_ns), place="1"
+            )
         )
     items.append(
-        svg.Bar(dossier.author, entry.latency_ns, unit.show(entry.latency_ns), place=str(placing.rank), first=True)
+        svg.Bar(
+            named(dossier.author), entry.latency_ns, unit.show(entry.latency_ns), place=str(placing.rank), first=True
+        )
     )
     marks = layout.marks(bounds, unit)
     chart = svg.bars(
