@@ -52,7 +52,7 @@ def _known(quick: bool, export: Path | None) -> dict[str, Callable[[], list[Tabl
         "startup": lambda: [commands.startup(rounds)],
         "files": lambda: [commands.files(rounds)],
         "import": lambda: [catalogues.importing(6_000 if quick else 60_000, 1 if quick else 3)],
-        "size": lambda: [catalogues.size(large)],
+        "size": lambda: [catalogues.size(large // 2)],
         "compare": lambda: [catalogues.comparing(small, large, rounds)],
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from shutil import which
@@ -13,7 +13,7 @@ from bench.measure import RESULTS
 
 _FOLDER = RESULTS / "peers"
 _PYTHON = ("rfc8785", "jsonschema[format]", "fastjsonschema", "check-jsonschema", "zstandard")
-_NODE = ("ajv@8", "ajv-formats@3", "canonicalize@2")
+_NODE = ("ajv@8", "ajv-formats@3", "canonicalize@2", "fzstd")
 
 missing: dict[str, str] = {}
 """Why a peer is not there."""
@@ -22,29 +22,23 @@ missing: dict[str, str] = {}
 @cache
 def python() -> str | None:
     """The interpreter that has jsonschema, fastjsonschema, rfc8785 and check-jsonschema."""
-    interpreter = _FOLDER / "venv/bin/python"
-    if (_FOLDER / "venv/.ready").exists() or (
-        _done("Python peers", [sys.executable, "-m", "venv", str(_FOLDER / "venv")])
-        and _done("Python peers", [str(interpreter), "-m", "pip", "install", "--quiet", *_PYTHON])
-    ):
-        (_FOLDER / "venv/.ready").touch()
-        return str(interpreter)
-    return None
+    venv = _FOLDER / "venv"
+    commands = (
+        [sys.executable, "-m", "venv", "--clear", str(venv)],
+        [str(venv / "bin/python"), "-m", "pip", "install", "--quiet", *_PYTHON],
+    )
+    return str(venv / "bin/python") if _installed("Python peers", _PYTHON, commands) else None
 
 
 @cache
 def node() -> str | None:
-    """A node that finds ajv, ajv-formats and canonicalize from `node_folder()`."""
+    """A node that finds the packages in `node_modules` beside the other peers."""
     program = which("node")
     if program is None or which("npm") is None:
         missing["Node peers"] = "no node and npm here"
         return None
-    if (_FOLDER / "node_modules/.ready").exists() or _done(
-        "Node peers", ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(_FOLDER), *_NODE]
-    ):
-        (_FOLDER / "node_modules/.ready").touch()
-        return program
-    return None
+    install = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(_FOLDER), *_NODE]
+    return program if _installed("Node peers", _NODE, (install,)) else None
 
 
 def node_command(script: str, *arguments: str) -> list[str] | None:
@@ -60,10 +54,17 @@ def check_jsonschema() -> str | None:
     return None if interpreter is None else str(Path(interpreter).with_name("check-jsonschema"))
 
 
-def _done(what: str, command: Sequence[str]) -> bool:
+def _installed(what: str, packages: Sequence[str], commands: Iterable[Sequence[str]]) -> bool:
+    """Whether the packages are there, or could be installed now."""
+    mark, wanted = _FOLDER / f"{what}.txt", "\n".join(packages)
+    if mark.exists() and mark.read_text("utf-8") == wanted:
+        return True
     _FOLDER.mkdir(parents=True, exist_ok=True)
     print(f"installing {what} …", file=sys.stderr)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        missing[what] = (done.stderr or done.stdout).strip().splitlines()[-1:][0] if done.stderr or done.stdout else ""
-    return done.returncode == 0
+    for command in commands:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            missing[what] = ((done.stderr or done.stdout).strip().splitlines() or ["could not be installed"])[-1]
+            return False
+    mark.write_text(wanted, "utf-8")
+    return True

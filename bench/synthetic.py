@@ -42,7 +42,7 @@ def write(folder: Path, submissions: int = SUBMISSIONS, kernels: int = KERNELS) 
 
 def definition(number: int) -> Json:
     """The detail of one definition: two axes that vary, sixteen cases."""
-    random = Random(number)  # noqa: S311 - repeatable on purpose
+    random = Random(number)
     operation = random.choice(_OPERATIONS)
     name = f"{number:03}_{operation}_{number}"
     hidden = random.choice((1024, 2048, 4096, 7168))
@@ -80,7 +80,7 @@ def _workload(random: Random, case: int) -> Json:
 
 def rows(detail: Json, first: int, count: int) -> Iterator[Json]:
     """The submissions of one definition, newest first; about one in twelve is no run."""
-    random = Random(f"{detail['id']} {first} {count}")  # noqa: S311 - repeatable on purpose
+    random = Random(f"{detail['id']} {first} {count}")
     for place in range(count):
         number = 1 + first + count - 1 - place
         author = min(random.randrange(400), random.randrange(400))

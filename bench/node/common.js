@@ -26,4 +26,4 @@ function digest(manifest) {
   return "sha256:" + crypto.createHash("sha256").update(canonicalize({ apiVersion, kind, spec })).digest("hex");
 }
 
-module.exports = { fs, digest, verdicts, lines: (file) => fs.readFileSync(file, "utf8").split("\n").filter(Boolean) };
+module.exports = { fs, load, digest, verdicts, lines: (file) => fs.readFileSync(file, "utf8").split("\n").filter(Boolean) };
