@@ -259,8 +259,10 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("a small file system can only be mounted by root")
     if subprocess.run([mount, "-t", "tmpfs", "-o", "size=600k", "tmpfs", folder], check=False).returncode:
         pytest.skip("this system does not let a small file system be mounted")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
 
 
 @pytest.mark.parametrize("with_cache", [False, True])
