@@ -20,13 +20,13 @@ class Unit:
     decimals: int
 
     def show(self, ns: float | None) -> str:
-        """A latency without its unit; one too small for the column's decimals keeps two significant digits."""
+        """A latency without its unit; one that the column's decimals would round to less than two significant digits
+        keeps two."""
         if ns is None:
             return "–"
         value = ns / self.ns
-        if value and abs(value) < 0.5 * 10**-self.decimals:
-            return f"{value:.1e}"
-        return f"{value:.{self.decimals}f}"
+        text = f"{value:.{self.decimals}f}"
+        return text if abs(value) >= 10 ** (1 - self.decimals) or float(text) == value else significant(value, 2)
 
 
 def unit_for(ns: float | None) -> Unit:
@@ -56,7 +56,7 @@ def significant(value: float | None, digits: int = SIGNIFICANT) -> str:
         return "–"
     if value == 0:
         return "0"
-    magnitude = math.floor(math.log10(abs(value)))
+    magnitude = math.floor(math.log10(abs(float(f"{value:.{digits - 1}e}"))))
     if magnitude < -4 or magnitude >= 9:
         return f"{value:.{digits - 1}e}"
     return f"{value:.{max(0, digits - 1 - magnitude)}f}"
@@ -73,8 +73,10 @@ def signed(text: str) -> str:
 
 
 def score(value: float | None) -> str:
-    """A SOL score."""
-    return "–" if value is None else f"{value:.4f}"
+    """A SOL score: four decimals, two significant digits where that is more."""
+    if value is None:
+        return "–"
+    return f"{value:.4f}" if abs(value) >= 0.001 or not value else significant(value, 2)
 
 
 def day(instant: str | None) -> str:
