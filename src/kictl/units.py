@@ -11,6 +11,7 @@ from functools import lru_cache
 NS_PER_MS = 1_000_000
 
 _NOT_KEBAB = re.compile(r"[^a-z0-9]+")
+_DIGITS = re.compile(r"([0-9]{1,9})")
 _NOT_TOKEN = re.compile(r"[^a-z0-9_]")
 
 _DTYPES = {
@@ -93,6 +94,12 @@ def instant(text: str) -> str:
     except OverflowError as error:
         raise ValueError(f"beyond the years 1 to 9999 in UTC: {text!r}") from error
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+
+
+def version_order(stack: str | None) -> list[str | int]:
+    """A key by which stack versions sort, numbers in them as numbers: v1.10 after v1.9; none comes first."""
+    parts = _DIGITS.split(stack or "")
+    return [int(part) if position % 2 else part for position, part in enumerate(parts)]
 
 
 def days_between(start: str, end: str) -> int:

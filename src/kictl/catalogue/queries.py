@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from kictl import units
 from kictl.canonical import Digest
 from kictl.catalogue.store import Catalogue
 from kictl.model import Bounds, CaseBounds
@@ -69,10 +70,11 @@ def cohorts(catalogue: Catalogue, definition_id: int) -> list[Cohort]:
 
 def cohorts_where(catalogue: Catalogue, condition: str, *values: object) -> list[Cohort]:
     """The cohorts that a condition on `cohort c` and `definition d` selects, in the order of `cohorts`."""
-    rows = catalogue.db.execute(
-        f"{_COHORT} WHERE {condition} ORDER BY d.name, c.gpu, c.stack IS NULL, c.stack DESC, c.id DESC", values
-    )
-    return [_cohort(row) for row in rows]
+    found = [_cohort(row) for row in catalogue.db.execute(f"{_COHORT} WHERE {condition} ORDER BY c.id DESC", values)]
+    # Sorts are stable: last criterion first.
+    found.sort(key=lambda cohort: units.version_order(cohort.stack), reverse=True)
+    found.sort(key=lambda cohort: (cohort.definition, cohort.gpu))
+    return found
 
 
 def _cohort(row: tuple[Any, ...]) -> Cohort:

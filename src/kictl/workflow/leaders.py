@@ -129,7 +129,7 @@ def leaders(
         leader for group in (wanted or Filter()).groups(catalogue) if (leader := _leader(group, by, as_of)) is not None
     ]
     rows.sort(key=SORTS[sort])
-    rows.sort(key=lambda row: row.cohort.stack or "", reverse=True)
+    rows.sort(key=lambda row: units.version_order(row.cohort.stack), reverse=True)
     rows.sort(key=lambda row: row.cohort.gpu)
     return Leaders(by, as_of, tuple(rows))
 
