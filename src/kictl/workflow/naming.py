@@ -43,6 +43,7 @@ def subject(catalogue: Catalogue, name: str) -> Subject:
     digests; then the first 6 or more digits of a digest; then parts of a definition's name. `kind/name` asks for
     one kind only, and is the only way to name an import.
     """
+    _refuse_bytes(name)
     kind, slash, rest = name.partition("/")
     if slash and kind in KINDS:
         found = [s for tier in _TIERS for s in tier(catalogue, rest) if s.kind == kind] or _others(
@@ -68,6 +69,7 @@ def run(catalogue: Catalogue, name: str) -> RunRow:
 
 def submission(catalogue: Catalogue, name: str) -> RunRow | SubmissionRow:
     """As `run`, but a submission that never was a run is answered too."""
+    _refuse_bytes(name)
     kind, slash, rest = name.partition("/")
     wanted = (kind,) if slash and kind in ("submission", "run") else ("submission", "run")
     text = rest if slash and kind in wanted else name
@@ -87,6 +89,15 @@ def row_of(catalogue: Catalogue, found: Subject) -> RunRow | SubmissionRow:
         return dossiers.runs(catalogue, found.key.removeprefix("sha256:"))[0]
     row = next(r for r in dossiers.submissions(catalogue, found.key) if found.source in (None, r.source))
     return row if row.run is None else dossiers.runs(catalogue, row.run.removeprefix("sha256:"))[0]
+
+
+def _refuse_bytes(name: str) -> None:
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            f"{cut(name, 200)!r} is no text in UTF-8, so nothing is called that", code="unknown_name"
+        ) from error
 
 
 def _exact(catalogue: Catalogue, name: str) -> Iterator[Subject]:
