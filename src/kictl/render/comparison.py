@@ -125,6 +125,7 @@ def _grid(comparison: Comparison, table: Table, roomy: bool) -> Grid:
             *names,
             flexible=["author"],
             left=["date", "digest"],
+            narrowest={"author": 14},
             least=["faster", "speedup", "digest", "date", "SOL"],
         ),
         rows=tuple(row for row in rows if row is not None),

@@ -109,7 +109,7 @@ def _grid(leaders: Leaders, gpu: str, stack: str | None, rows: list[Leader]) -> 
             left=["date", "close"],
             flexible=["definition", "by"],
             least=["date", "id", "SOL", "runs", "10th", "days", "5th"],
-            narrowest={"definition": 24, "by": 14},
+            narrowest={"definition": 28, "by": 12},
         ),
         tuple(_row(row, by_score=by_score) for row in rows),
         tuple(foot),
