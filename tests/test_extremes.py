@@ -9,7 +9,63 @@ from pathlib import Path
 import pytest
 
 from boards import detail, imported, row
+from kictl.render import numbers
+from kictl.units import version_order
 from processes import kictl
+
+
+@pytest.mark.parametrize(
+    ("best", "ns", "shown"),
+    [
+        (7699, 7699, "7.699"),
+        (7699, 6, "0.006"),
+        (7699, 6.3, "0.0063"),
+        (7699, 0.06, "6.0e-05"),
+        (7699, 2e9, "2000000.000"),
+        (7699, 0, "0.000"),
+        (5, 7, "7"),
+        (5, 9.6, "9.6"),
+        (14_777_000, 600.5, "0.00060"),
+        (14_777_000, 14_777_000, "14.78"),
+    ],
+)
+def test_a_column_keeps_two_significant_digits(best: float, ns: float, shown: str) -> None:
+    assert numbers.unit_for(best).show(ns) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.9999999, "1.000"), (999.96, "1000"), (2e5, "200000"), (6e-8, "6.000e-08"), (0.00012345, "0.0001234"), (0, "0")],
+)
+def test_numbers_have_four_significant_digits(value: float, shown: str) -> None:
+    assert numbers.significant(value) == shown
+
+
+def test_scores_are_never_rounded_to_nothing() -> None:
+    assert [numbers.score(value) for value in (0.71128, 0.99999, 1e-5, 0)] == ["0.7113", "1.0000", "1.0e-05", "0.0000"]
+
+
+def test_versions_sort_by_their_numbers() -> None:
+    assert sorted(["v1.10", None, "v1.9", "beta", "v2"], key=version_order) == [None, "beta", "v1.9", "v1.10", "v2"]
+
+
+def test_the_newest_stack_comes_first(tmp_path: Path) -> None:
+    stacks = ["v1.9", None, "v1.10", "v1.0"]
+    rows = [row(n, "a", 0.004, evaluation_stack_version=stack) for n, stack in enumerate(stacks, 1)]
+    path = imported(tmp_path / "board", tmp_path / "c.sqlite", [(detail(1, "001_one"), rows)])
+    found = {
+        "compare": json.loads(kictl("compare", "-d", "001", "--json", "--catalog", path).out)["cohorts"],
+        "leaders": json.loads(kictl("leaders", "--json", "--catalog", path).out)["rows"],
+    }
+    for name, cohorts in found.items():
+        assert [cohort["stack"] for cohort in cohorts] == ["v1.10", "v1.9", "v1.0", None], name
+
+
+@pytest.mark.parametrize("command", ["show", "note --text x", "compare 1"])
+def test_a_name_that_is_no_text(no_time: Path, command: str) -> None:
+    done = kictl(*command.split(), "\udcff", "--catalog", no_time)
+    assert done.code == 2
+    assert "UTF-8" in done.err
 
 
 @pytest.fixture(scope="module")
