@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import unicodedata
 from pathlib import Path
@@ -161,3 +163,26 @@ def _cells(line: str) -> int:
         for char in line
         if unicodedata.category(char) not in ("Mn", "Me")
     )
+
+
+def test_what_is_pasted_says_which_import_it_is_from(no_time: Path) -> None:
+    report = json.loads(kictl("show", "import/1", "--json", "--catalog", no_time).out)
+    at, snapshot = report["finished_at"], report["snapshot_digest"]
+    quoted = kictl("compare", "-d", "001", "--format", "markdown", "--catalog", no_time).out
+    assert f"imported from sol-execbench until {at[:10]} {at[11:16]} UTC · snapshot {snapshot}" in quoted
+    lines = csv.DictReader(io.StringIO(kictl("compare", "-d", "001", "--format", "csv", "--catalog", no_time).out))
+    assert {(line["imported_at"], line["snapshot_digest"], line["population"]) for line in lines} == {
+        (at, snapshot, "4")
+    }
+
+
+def test_a_comparison_for_programs_depends_on_the_runs_alone(tmp_path: Path) -> None:
+    """Another order of rows and of imports, and another hash seed, give the same answer to the last byte."""
+    rows = [row(n, f"author {n % 3}", 0.004 + n % 2 / 1000, day=1 + n % 4) for n in range(1, 9)]
+    first = imported(tmp_path / "1", tmp_path / "1.sqlite", [(detail(1, "001_one"), rows)])
+    imported(tmp_path / "2", tmp_path / "2.sqlite", [(detail(1, "001_one"), rows[5:])])
+    second = imported(tmp_path / "3", tmp_path / "2.sqlite", [(detail(1, "001_one"), rows[::-1])])
+    for order in ("latency", "sol-score"):
+        arguments = ("compare", "-d", "001", "--all", "--by", order, "--json", "--catalog")
+        answers = {kictl(*arguments, path, PYTHONHASHSEED=seed).out for path in (first, second) for seed in "12"}
+        assert len(answers) == 1

@@ -110,7 +110,8 @@ def _compare_definition(pattern: str, options: Options, path: Path, form: Format
     elif form is Format.CSV:
         write_text(rendering.to_csv(found))
     else:
-        write_grids(lambda roomy: rendering.to_grids(found, roomy=roomy), markdown=form is Format.MARKDOWN)
+        quoted = form is Format.MARKDOWN
+        write_grids(lambda roomy: rendering.to_grids(found, roomy=roomy, dated=quoted), markdown=quoted)
     return 0
 
 

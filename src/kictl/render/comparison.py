@@ -26,6 +26,8 @@ CSV_HEADER = (
     "cases",
     "population",
     "ranked_by",
+    "imported_at",
+    "snapshot_digest",
     "rank",
     "submission",
     "author",
@@ -89,20 +91,24 @@ def _row_json(ranked: Ranked) -> dict[str, Any]:
 
 
 def to_csv(comparison: Comparison) -> str:
-    """One line per ranked row, with the facts of its cohort in front."""
+    """One line per ranked row, with the facts of its cohort and of the import in front."""
     rows = []
     for table in comparison.tables:
-        cohort = _cohort_json(table, comparison.ranked_by) | {"definition": comparison.definition}
+        cohort = _cohort_json(table, comparison.ranked_by) | {
+            "definition": comparison.definition,
+            "imported_at": table.origin and table.origin.at,
+            "snapshot_digest": table.origin and table.origin.snapshot_digest,
+        }
         rows += [[(cohort | _row_json(ranked))[name] for name in CSV_HEADER] for ranked in table.rows]
     return csv.render(CSV_HEADER, rows)
 
 
-def to_grids(comparison: Comparison, *, roomy: bool) -> list[Grid]:
-    """A table per cohort; a `roomy` one has room for whole digests."""
+def to_grids(comparison: Comparison, *, roomy: bool, dated: bool = False) -> list[Grid]:
+    """A table per cohort; a `roomy` one has room for whole digests, a `dated` one says which import it is from."""
     excluded = excluded_lines(comparison.excluded, explain=comparison.explained)
     if not comparison.tables:
         return [Grid((comparison.definition, "no runs"), (), (), excluded)]
-    grids = [_grid(comparison, table, roomy) for table in comparison.tables]
+    grids = [_grid(comparison, table, roomy, dated) for table in comparison.tables]
     last = grids[-1]
     return [
         *grids[:-1],
@@ -110,7 +116,7 @@ def to_grids(comparison: Comparison, *, roomy: bool) -> list[Grid]:
     ]
 
 
-def _grid(comparison: Comparison, table: Table, roomy: bool) -> Grid:
+def _grid(comparison: Comparison, table: Table, roomy: bool, dated: bool) -> Grid:
     unit = numbers.unit_for(table.best_ns)
     first = table.rows[0].entry.latency_ns if table.rows else None
     names = ("#", "author", "id", f"{unit.name}", "ratio", "SOL", "speedup", "faster", "date", "digest")
@@ -120,7 +126,7 @@ def _grid(comparison: Comparison, table: Table, roomy: bool) -> Grid:
         _reference("baseline", table.bounds.scoring_baseline_ns, first, unit),
     ]
     return Grid(
-        head=_head(comparison, table, roomy),
+        head=(*_head(comparison, table, roomy), *(_imported(table) if dated else ())),
         columns=columns(
             *names,
             flexible=["author"],
@@ -149,6 +155,13 @@ def _head(comparison: Comparison, table: Table, roomy: bool) -> tuple[str, ...]:
         f"{cohort.gpu} · stack {stack} · {cohort.cases} cases · {runs} · by {comparison.ranked_by}",
         *digests.split("\n"),
     )
+
+
+def _imported(table: Table) -> tuple[str, ...]:
+    if (origin := table.origin) is None:
+        return ()
+    snapshot = f"snapshot {origin.snapshot_digest}" if origin.snapshot_digest else "an import that was not completed"
+    return (f"imported from {origin.source} until {numbers.minute(origin.at)} UTC · {snapshot}",)
 
 
 def _row(ranked: Ranked, first: int | None, unit: numbers.Unit, digest_length: int) -> Row:

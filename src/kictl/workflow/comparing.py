@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from kictl import comparability, patterns, rank, units
 from kictl.bounds import BoundsFacts
-from kictl.catalogue import queries
+from kictl.catalogue import origins, queries
+from kictl.catalogue.origins import Origin
 from kictl.catalogue.queries import Cohort
 from kictl.catalogue.store import Catalogue
 from kictl.comparability import Facts, Verdict
@@ -42,7 +43,7 @@ class Table:
     """One cohort, ranked. `population` counts its runs, `authors` who they are by; `rows` is what was asked for.
 
     `unshown` counts the ranked rows beyond the limit, `unscored` the runs without the value that is ranked by. `bounds`
-    are those that the definition states now.
+    are those that the definition states now, `origin` is the import that read it last.
     """
 
     cohort: Cohort
@@ -53,6 +54,7 @@ class Table:
     unscored: int
     best_ns: int | None
     bounds: BoundsFacts
+    origin: Origin | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,7 @@ def table(catalogue: Catalogue, cohort: Cohort, bounds: Bounds, options: Options
         unscored=sum(score(entry) is None for entry in entries),
         best_ns=min((entry.latency_ns for entry in entries), default=None),
         bounds=BoundsFacts.of(bounds),
+        origin=origins.origin(catalogue, cohort.definition_id),
     )
 
 
