@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import unicodedata
 from pathlib import Path
 
@@ -186,3 +187,15 @@ def test_a_comparison_for_programs_depends_on_the_runs_alone(tmp_path: Path) -> 
         arguments = ("compare", "-d", "001", "--all", "--by", order, "--json", "--catalog")
         answers = {kictl(*arguments, path, PYTHONHASHSEED=seed).out for path in (first, second) for seed in "12"}
         assert len(answers) == 1
+
+
+def test_a_digest_is_never_broken_at_80_columns(tmp_path: Path) -> None:
+    """Not in a line of history either, nor among the bounds as they moved."""
+    rows = [row(1, "a", 0.004)]
+    imported(tmp_path / "1", tmp_path / "c.sqlite", [(detail(1, "001_one"), rows)])
+    later = [row(1, "a", 0.005)]
+    path = imported(tmp_path / "2", tmp_path / "c.sqlite", [(detail(1, "001_one", sol_ms=0.002), later)])
+    for name in ("1", "definition/001_one"):
+        out = kictl("show", name, "--catalog", path, COLUMNS="80").out
+        assert max(map(len, out.split("\n"))) <= 80
+        assert out.count("sha256:") == len(re.findall(r"sha256:[0-9a-f]{64}\b", out)) > 3

@@ -82,12 +82,14 @@ def _table(grid: Grid, columns: int, gap: int) -> Table:
 
 
 def _print_facts(console: Console, grid: Grid) -> None:
-    """Names and values; a single word that would be broken, such as a digest, goes to a line of its own."""
+    """Names and values; one with a word that would be broken, such as a digest, stands below its name."""
     width = min(_needed(grid, 0), console.width // 2) + 2
     for row in grid.rows:
         name, value = (Text(printable(cell)) for cell in row.cells)
-        if console.width - width < value.cell_len <= console.width - len(_INDENT) and " " not in value.plain:
-            console.print(name, Text(_INDENT) + value, sep="\n", soft_wrap=True)
+        longest = max(Text(word).cell_len for word in value.plain.split(" "))
+        if console.width - width < longest <= console.width - len(_INDENT):
+            parts = value.wrap(console, console.width - len(_INDENT))
+            console.print(name, *(Text(_INDENT) + part for part in parts), sep="\n", soft_wrap=True)
             continue
         name.truncate(width - 2, overflow="ellipsis")
         name.pad_right(width - name.cell_len)
