@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
+import subprocess
+import sys
 import unicodedata
 from pathlib import Path
 
@@ -199,3 +202,14 @@ def test_a_digest_is_never_broken_at_80_columns(tmp_path: Path) -> None:
         out = kictl("show", name, "--catalog", path, COLUMNS="80").out
         assert max(map(len, out.split("\n"))) <= 80
         assert out.count("sha256:") == len(re.findall(r"sha256:[0-9a-f]{64}\b", out)) > 3
+
+
+def test_what_a_killed_export_leaves_is_removed_by_the_next(no_time: Path, tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    left, running = tmp_path / f".runs.csv.partial-{ended.pid}", tmp_path / f".runs.csv.partial-{os.getpid()}"
+    left.touch()
+    running.touch()
+    out = tmp_path / "runs.csv"
+    assert kictl("export", "--what", "runs", "--format", "csv", "-o", out, "--catalog", no_time).code == 0
+    assert sorted(tmp_path.iterdir()) == [running, out]

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -363,6 +367,40 @@ def test_an_error_on_the_way_leaves_everything_as_it_was(tmp_path: Path) -> None
     with pytest.raises(ValueError, match="twice"):
         _write_twice(tmp_path / "site")
     assert (tmp_path / "site/a/b.html").read_bytes() == b"first"
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_what_a_killed_report_leaves_is_removed_by_the_next(fixture_catalogue: Path, tmp_path: Path) -> None:
+    script = """
+import os, signal, sys
+from pathlib import Path
+from kictl import publishing
+with publishing.Folder(Path(sys.argv[1])) as folder:
+    folder.add("a/b.html", b"unfinished")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    out = tmp_path / "si*te"
+    for _ in range(2):
+        assert subprocess.run([sys.executable, "-c", script, out], check=False).returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    assert left.name.startswith(".si*te.partial-")
+    running, foreign = tmp_path / f".si*te.partial-{os.getppid()}", tmp_path / ".si*te.partial-mine"
+    running.mkdir()
+    foreign.mkdir()
+    for _ in range(2):
+        assert kictl("report", "--out", out, "-d", "042_moe", "--catalog", fixture_catalogue).code == 0
+    assert sorted(tmp_path.iterdir()) == sorted([running, foreign, out])
+
+
+def test_a_report_that_was_moved_away_by_a_killed_one_comes_back(tmp_path: Path) -> None:
+    with Folder(tmp_path / "site") as folder:
+        folder.add("first", b"1")
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    (tmp_path / "site").rename(tmp_path / f".site.old-{ended.pid}")
+    with pytest.raises(ValueError, match="twice"):
+        _write_twice(tmp_path / "site")
+    assert (tmp_path / "site/first").read_bytes() == b"1"
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import shutil
@@ -19,11 +20,14 @@ INDEX: Final = ".kictl-files"
 @contextmanager
 def file(target: Path) -> Iterator[IO[bytes]]:
     """A file to write that takes the target's place at the end. Raises InputError (code `write`)."""
-    partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
+    partial = _beside(target, "partial")
     try:
         with _told(target):
             if target.is_dir():
                 raise UsageError(f"{target} is a folder")
+            for left in _left_behind(target, "partial"):
+                if left.is_file():
+                    left.unlink()
             stream = partial.open("xb")
         with stream:
             yield stream
@@ -39,7 +43,7 @@ def file(target: Path) -> Iterator[IO[bytes]]:
 
 class Folder:
     """A folder that is built beside `target` and takes its place at the end: leave it by an exception and nothing
-    has happened.
+    has happened. What a killed process left there is removed first.
 
     Raises UsageError where the target holds anything that was not written by this class, and InputError (code
     `write`) where it cannot be written.
@@ -51,12 +55,13 @@ class Folder:
             raise UsageError(f"{target} is the root of the file system", code="taken")
         self.size = 0
         self._lines: dict[str, str] = {}
-        self._partial = self._beside("partial")
+        self._partial = _beside(self.target, "partial")
 
     def __enter__(self) -> Folder:
         with _told(self.target):
             _refuse_foreign(self.target)
             self.target.parent.mkdir(parents=True, exist_ok=True)
+            self._clear()
             self._partial.mkdir()
         return self
 
@@ -85,7 +90,7 @@ class Folder:
 
     def _publish(self) -> None:
         lines = "".join(f"{digest}  {path}\n" for path, digest in sorted(self._lines.items()))
-        old = self._beside("old")
+        old = _beside(self.target, "old")
         with _told(self.target):
             (self._partial / INDEX).write_text(lines, "utf-8")
             _refuse_foreign(self.target)
@@ -100,8 +105,41 @@ class Folder:
                 raise
         shutil.rmtree(old, ignore_errors=True)
 
-    def _beside(self, what: str) -> Path:
-        return self.target.with_name(f".{self.target.name}.{what}-{os.getpid()}")
+    def _clear(self) -> None:
+        """Puts back the report that a killed run had moved away, and removes what it left unfinished."""
+        for old in _left_behind(self.target, "old"):
+            if old.is_dir() and not self.target.exists():
+                old.rename(self.target)
+        for what in ("old", "partial"):
+            for left in filter(Path.is_dir, _left_behind(self.target, what)):
+                shutil.rmtree(left)
+
+
+def _beside(target: Path, what: str) -> Path:
+    """A place beside the target that tells which process it is of."""
+    return target.with_name(f".{target.name}.{what}-{os.getpid()}")
+
+
+def _left_behind(target: Path, what: str) -> list[Path]:
+    """Such places of processes that are no more: nobody is going to finish or remove them."""
+    start = f".{target.name}.{what}-"
+    found = sorted(target.parent.glob(f"{glob.escape(start)}*"))
+    return [path for path in found if not path.is_symlink() and not _is_running(path.name.removeprefix(start))]
+
+
+def _is_running(process: str) -> bool:
+    """Whether another process has that number; what is no number was not left by us, and what has ours was."""
+    if not process.isdecimal() or os.name != "posix":
+        return True
+    if int(process) == os.getpid():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
 
 
 def _refuse_foreign(target: Path) -> None:
