@@ -140,6 +140,10 @@ def test_the_text_for_people(tmp_path: Path) -> None:
     assert "not checked" not in quiet.out
     (tmp_path / "x.jsonl").write_bytes(exports.dump([manifest]))
     assert _in(tmp_path, "verify", "x.jsonl", "--quiet") == Done(0, "", "")
+    (tmp_path / "x.jsonl").write_bytes(exports.dump([exports.good("WorkloadSuite")]))
+    assert _in(tmp_path, "verify", "x.jsonl", "--quiet") == Done(0, "", "")
+    strict = _in(tmp_path, "verify", "x.jsonl", "--quiet", "--strict")
+    assert (strict.code, "[reference/unresolved]" in strict.out) == (1, True)
 
 
 def _in(folder: Path, *arguments: str) -> Done:
@@ -251,13 +255,11 @@ def hostile(tmp_path: Path) -> Path:
 def test_hostile_text_is_shown_escaped_in_every_form(output: str, hostile: Path) -> None:
     done = kictl("verify", hostile, "--format", output)
     assert (done.code, done.err) == (1, "")
+    assert [char for char in done.out if not char.isprintable() and char != "\n"] == []
     if output != "json":
-        # JSON is for programs, and says everything as it is; the rest is for eyes.
-        assert [char for char in done.out if not char.isprintable() and char != "\n"] == []
         assert "\\x1b[2J" in done.out.replace("\\\\", "\\")
         assert "\\u202e" in done.out.replace("\\\\", "\\")
-    if output == "json":
-        assert not re.search(r"[\x00-\x09\x0b-\x1f]", done.out)
+    else:
         subjects = {finding["subject"] for finding in json.loads(done.out)["findings"]}
         assert str(hostile / "x.yaml") in subjects
 

@@ -13,6 +13,8 @@ _BLANK = re.compile(
 )
 """Characters of other categories that hide, or of which nobody can say how wide they are."""
 
+_BEYOND_ASCII = re.compile("[^\\0-~]")
+
 
 def printable(text: str) -> str:
     """The text on one line: control, format, private, unassigned, surrogate and blank ones as \\xNN, \\uNNNN,
@@ -20,6 +22,18 @@ def printable(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(_escape(char) if _is_hidden(char) else char for char in text)
+
+
+def printable_json(text: str) -> str:
+    """A JSON text of the same values, in which what `printable` escapes is written as \\u escapes."""
+    import json
+
+    return _BEYOND_ASCII.sub(lambda found: json.dumps(found[0])[1:-1] if _is_hidden(found[0]) else found[0], text)
+
+
+def whole(text: str) -> str:
+    """Text that UTF-8 can hold: bytes of a file's name that are no text are shown as escapes."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def named(name: str) -> str:

@@ -38,10 +38,11 @@ def catalogue_path(option: Path | None) -> Path:
 
 
 def write_json(value: Any) -> None:
-    """One JSON document on stdout, indented, numbers unrounded."""
+    """One JSON document on stdout, indented, numbers unrounded; what could steer a terminal stands as an escape."""
     from kictl import canonical
+    from kictl.text import printable_json
 
-    write_bytes(canonical.to_json(value, indent=True) + b"\n")
+    write_text(printable_json(canonical.to_json(value, indent=True).decode()) + "\n")
 
 
 def write_bytes(data: bytes) -> None:

@@ -65,7 +65,7 @@ def verify(
     closed: Annotated[bool, typer.Option("--closed", help="An unresolved reference is an error.")] = False,
     output: Annotated[Format, typer.Option("--format", help="Form of the report.")] = Format.TEXT,
     as_json: JSON = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only errors, no summary where there are none.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only what decides the exit code.")] = False,
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", min=0, help="Processes for a large input; 0 for the number of cores.")
     ] = 0,
@@ -89,7 +89,7 @@ def verify(
     options = Options(tuple(select or ()), tuple(ignore or ()), closed=closed, expect=expect, jobs=jobs or _cores())
     request = verifying.Request(names or (), sys.stdin.buffer, catalog, against)
     report = verifying.run(request, options)
-    _write(report, Format.JSON if as_json else output, quiet=quiet)
+    _write(report, Format.JSON if as_json else output, quiet=quiet, strict=strict)
     return report.exit_code(strict=strict)
 
 
@@ -98,13 +98,13 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _write(report: Report, output: Format, *, quiet: bool) -> None:
+def _write(report: Report, output: Format, *, quiet: bool, strict: bool) -> None:
     if output is Format.JSON:
         write_json(report.to_json())
     elif output is Format.TEXT:
         from kictl.render import findings
 
-        write_text(findings.render(report, quiet=quiet))
+        write_text(findings.render(report, quiet=quiet, strict=strict))
     elif output is Format.GITHUB:
         from kictl.render import github
 

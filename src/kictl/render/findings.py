@@ -13,15 +13,16 @@ from kictl.verify.report import Report
 LONGEST = 300
 
 
-def render(report: Report, *, quiet: bool = False) -> str:
-    """The whole report, or the errors alone; every line ends with a newline."""
-    lines = _errors(report) if quiet else _lines(report)
+def render(report: Report, *, quiet: bool = False, strict: bool = False) -> str:
+    """The whole report, or only what decides the exit code; every line ends with a newline."""
+    lines = _decisive(report, strict) if quiet else _lines(report)
     return "".join(f"{line}\n" for line in lines)
 
 
-def _errors(report: Report) -> Iterator[str]:
-    yield from _grouped(finding for finding in report.findings if finding.severity == "error")
-    if report.errors:
+def _decisive(report: Report, strict: bool) -> Iterator[str]:
+    severities = ("error", "warning") if strict else ("error",)
+    yield from _grouped(finding for finding in report.findings if finding.severity in severities)
+    if report.exit_code(strict=strict):
         yield summary(report)
 
 

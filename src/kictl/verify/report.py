@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kictl.model import Finding
+from kictl.text import whole
 
 KEPT = 1000
 """The most findings of one rule that are kept; all are counted."""
@@ -66,11 +67,7 @@ _MEMBERS = ("rule", "severity", "subject", "line", "pointer", "message", "expect
 def as_json(finding: Finding) -> dict[str, Any]:
     """One finding as other programs read it; of a file's name, bytes that are no text are escaped."""
     values = ((member, getattr(finding, member)) for member in _MEMBERS)
-    return {member: _whole(value) if isinstance(value, str) else value for member, value in values}
-
-
-def _whole(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+    return {member: whole(value) if isinstance(value, str) else value for member, value in values}
 
 
 class Tally:
