@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 import re
 import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from kictl import __version__
 from kictl.cli.app import COMMANDS
@@ -105,6 +108,7 @@ def test_3_input(tmp_path: Path) -> None:
     refused(kictl("digest", "-", stdin=b'{"kind": "a", "kind": "b"}'), 3, "kind")
     refused(kictl("digest", "-", stdin=b"{"), 3, "line 1, column 2")
     refused(kictl("digest", "-", stdin=b'{"kind": "OperationSpec", "spec": {}}'), 3, "no apiVersion")
+    refused(kictl("digest", "-", stdin=b'{"kind": "a"}\n{"kind": "b"}\n'), 3, "one on each line")
     refused(kictl("import", "sol-execbench", "--from", tmp_path), 3, "not a snapshot")
     refused(kictl("import", "sol-execbench", "--from", tmp_path / "none"), 3, "no such folder")
 
@@ -145,6 +149,8 @@ def test_where_the_catalogue_is(catalogue: Path, sealed: Path) -> None:
 )
 def test_json_on_failure(arguments: list[str], code: int, word: str) -> None:
     done = kictl(*arguments, "--json")
+    if arguments[0] == "compare":
+        assert done == kictl(*arguments, "--format", "json") == kictl(*arguments, "--format=json")
     error = json.loads(done.out)["error"]
     assert (done.code, error["code"]) == (code, word)
     assert error["message"] in done.err
@@ -154,6 +160,35 @@ def test_json_on_failure(arguments: list[str], code: int, word: str) -> None:
 def test_a_traceback_only_when_asked_for() -> None:
     assert "Traceback" in kictl("-v", "digest", "none.json").err
     assert "Traceback" not in kictl("digest", "none.json").err
+
+
+# Digests
+
+
+def test_a_digest_is_that_of_what_is_meant_however_it_is_written(tmp_path: Path) -> None:
+    good = Path("fixtures/manifests/good/ImplementationRevision-full.json")
+    manifest = json.loads(good.read_text("utf-8"))
+    manifest["spec"]["support"]["dtypes"].reverse()
+    manifest["spec"]["support"]["dtypes"] *= 2
+    (tmp_path / "authored.yaml").write_text(yaml.safe_dump(manifest), "utf-8")
+    (tmp_path / "packed.json.gz").write_bytes(gzip.compress(json.dumps(manifest).encode()))
+    expected = kictl("digest", good)
+    assert kictl("digest", tmp_path / "authored.yaml") == kictl("digest", tmp_path / "packed.json.gz") == expected
+    run = json.loads(Path("fixtures/manifests/good/BenchmarkRun-full.json").read_text("utf-8"))
+    run["spec"]["timing"]["latencyNs"]["mean"] = "0.5 ns"
+    refused(kictl("digest", "-", stdin=json.dumps(run).encode()), 3, "/spec/timing/latencyNs/mean")
+
+
+def test_names_of_files_are_printed_escaped(tmp_path: Path) -> None:
+    name = os.fsencode(tmp_path) + b"/\x1b[31m\xff\xe2\x80\xae.json"
+    with open(name, "wb") as file:
+        file.write(b'{"apiVersion": "a", "kind": "\\u009b1m", "spec": {}}')
+    done = kictl("digest", os.fsdecode(name), os.fsdecode(name))
+    assert r"  \x9b1m  " in done.out
+    assert r"/\x1b[31m\udcff\u202e.json" in done.out
+    done = kictl("digest", os.fsdecode(name), "--json")
+    assert [char for char in done.out if not char.isprintable() and char != "\n"] == []
+    assert json.loads(done.out)[0]["file"].endswith("/\x1b[31m\\udcff\u202e.json")
 
 
 # Outputs that cannot be written

@@ -121,6 +121,14 @@ def from_inputs(names: Iterable[str], stdin: IO[bytes]) -> Iterator[Document | L
             yield from _from_file(name)
 
 
+def only(name: str, stdin: IO[bytes]) -> Document:
+    """The document of a file, or of stdin, that has but one. Raises InputError where there is one on each line."""
+    batch = next(from_stream(name, stdin) if name == "-" else _from_file(name))
+    if isinstance(batch, Lines):
+        raise InputError(f"{name}: not one document, but one on each line")
+    return batch
+
+
 def folder_files(root: Path) -> Iterator[Path]:
     """The files below a folder that may hold documents, in order of their paths; hidden ones are not looked at.
 

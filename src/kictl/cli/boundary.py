@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import TextIO
 
 import typer
@@ -61,7 +62,7 @@ def _report(error: KictlError, arguments: Sequence[str], stdout: TextIO, stderr:
         stderr.write(f"  {printable(error.hint)}\n")
     if _is_set(arguments, "--verbose", "-v"):
         _traceback(error, stderr)
-    if _is_set(arguments, "--json"):
+    if _wants_json(arguments):
         _write_json(stdout, code=error.code, message=str(error), hint=error.hint, details=error.details)
     return error.exit_code
 
@@ -81,14 +82,22 @@ def _report_bug(error: Exception, arguments: Sequence[str], stdout: TextIO, stde
         _traceback(error, stderr)
     else:
         stderr.write("  this is a bug in kictl; run again with 'kictl -v …' for a traceback to report\n")
-    if _is_set(arguments, "--json"):
+    if _wants_json(arguments):
         _write_json(stdout, code="internal", message=message, hint=None, details=())
     return BUG
 
 
 def _is_set(arguments: Sequence[str], *names: str) -> bool:
-    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    return any(name in options for name in names)
+    return any(name in _options(arguments) for name in names)
+
+
+def _wants_json(arguments: Sequence[str]) -> bool:
+    spelt_apart = ("--format", "json") in pairwise(_options(arguments))
+    return spelt_apart or _is_set(arguments, "--json", "--format=json")
+
+
+def _options(arguments: Sequence[str]) -> Sequence[str]:
+    return arguments[: arguments.index("--")] if "--" in arguments else arguments
 
 
 def _write_json(stdout: TextIO, **error: object) -> None:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from kictl.cli.options import JSON, command_app, write_bytes, write_json
+from kictl.cli.options import JSON, command_app, write_bytes, write_json, write_text
+from kictl.text import printable, whole
 
 app = command_app()
 
@@ -32,7 +33,8 @@ def digest(
         for item in found:
             write_bytes(item.canonical)
     elif as_json:
-        write_json([{"file": item.name, "digest": item.digest, "kind": item.kind} for item in found])
+        write_json([{"file": whole(item.name), "digest": item.digest, "kind": item.kind} for item in found])
     else:
         for item in found:
-            typer.echo(f"{item.digest}  {item.kind}  {item.name}" if len(files) > 1 else f"{item.digest}  {item.kind}")
+            name = f"  {item.name}" if len(files) > 1 else ""
+            write_text(printable(f"{item.digest}  {item.kind}{name}") + "\n")

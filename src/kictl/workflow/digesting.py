@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
-from kictl import canonical
+from kictl import authoring, canonical, documents
+from kictl.documents import Document
 from kictl.errors import InputError
-from kictl.files import read_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +23,13 @@ class Identified:
 
 def identified(names: Sequence[str], stdin: IO[bytes]) -> list[Identified]:
     """What each file is; all are read before any is answered. Raises InputError, naming the file."""
-    return [_identify(name, read_bytes(name, stdin)) for name in names]
+    return [_identify(documents.only(name, stdin)) for name in names]
 
 
-def _identify(name: str, data: bytes) -> Identified:
+def _identify(document: Document) -> Identified:
+    name = document.subject
     try:
-        document = canonical.read(data)
-        identity = _identity_part(document)
+        identity = _identity_part(document.read())
     except InputError as error:
         raise InputError(f"{name}: {error}", code=error.code) from error
     out = canonical.canonical_bytes(identity)
@@ -42,4 +42,8 @@ def _identity_part(document: Any) -> dict[str, Any]:
     missing = [member for member in ("apiVersion", "spec") if member not in document]
     if missing:
         raise InputError(f"not a manifest: it has no {missing[0]}")
-    return {member: document[member] for member in ("apiVersion", "kind", "spec")}
+    normal, spellings = authoring.normalise(document)
+    for spelling in spellings:
+        if spelling.problem:
+            raise InputError(f"{spelling.pointer}: {spelling.problem}")
+    return {member: normal[member] for member in ("apiVersion", "kind", "spec")}
