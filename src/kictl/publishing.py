@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -115,21 +116,15 @@ class Folder:
                 shutil.rmtree(left)
 
 
-def _beside(target: Path, what: str) -> Path:
-    """A place beside the target that tells which process it is of."""
-    return target.with_name(f".{target.name}.{what}-{os.getpid()}")
-
-
-def _left_behind(target: Path, what: str) -> list[Path]:
-    """Such places of processes that are no more: nobody is going to finish or remove them."""
-    start = f".{target.name}.{what}-"
-    found = sorted(target.parent.glob(f"{glob.escape(start)}*"))
+def left_behind(folder: Path, start: str) -> list[Path]:
+    """What is called `start` and the number of a process that is no more: nobody is going to finish or remove it."""
+    found = sorted(folder.glob(f"{glob.escape(start)}*"))
     return [path for path in found if not path.is_symlink() and not _is_running(path.name.removeprefix(start))]
 
 
 def _is_running(process: str) -> bool:
     """Whether another process has that number; what is no number was not left by us, and what has ours was."""
-    if not process.isdecimal() or os.name != "posix":
+    if re.fullmatch("[0-9]{1,9}", process) is None:
         return True
     if int(process) == os.getpid():
         return False
@@ -137,9 +132,22 @@ def _is_running(process: str) -> bool:
         os.kill(int(process), 0)
     except ProcessLookupError:
         return False
-    except (PermissionError, OverflowError):
+    except PermissionError:
         return True
     return True
+
+
+def _prefix(target: Path, what: str) -> str:
+    return f".{target.name}.{what}-"
+
+
+def _beside(target: Path, what: str) -> Path:
+    """A place beside the target that tells which process it is of."""
+    return target.with_name(f"{_prefix(target, what)}{os.getpid()}")
+
+
+def _left_behind(target: Path, what: str) -> list[Path]:
+    return left_behind(target.parent, _prefix(target, what))
 
 
 def _refuse_foreign(target: Path) -> None:

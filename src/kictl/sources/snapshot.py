@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import threading
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from typing import Final
 
 from kictl.canonical import Digest
 from kictl.errors import InputError, UsageError
+from kictl.publishing import left_behind
 from kictl.sources.recording import INDEX, Exchange, seal, write_file
 
 ARCHIVE_SUFFIX: Final = ".tar.zst"
@@ -34,8 +34,10 @@ class SnapshotWriter:
         self._ended = False
         with self._writing():
             _refuse_taken(target)
-            _remove_leftovers(target)
-            self._partial = target.parent / f"{_partial_prefix(target)}{os.getpid()}"
+            start = f"{target.name}.partial-"
+            for leftover in left_behind(target.parent, start):
+                shutil.rmtree(leftover)
+            self._partial = target.with_name(f"{start}{os.getpid()}")
             self._partial.mkdir(parents=True)
 
     def add(self, exchange: Exchange, data: bytes) -> None:
@@ -97,30 +99,6 @@ def _refuse_taken(target: Path) -> None:
         raise UsageError(f"{target} is already there", hint="choose another place, or remove it first")
     if target.is_dir() and target.name.endswith(ARCHIVE_SUFFIX):
         raise UsageError(f"{target} is a folder")
-
-
-def _partial_prefix(target: Path) -> str:
-    return f"{target.name}.partial-"
-
-
-def _remove_leftovers(target: Path) -> None:
-    """Remove what killed runs with the same target left behind."""
-    for leftover in target.parent.glob("*"):
-        pid = leftover.name.removeprefix(_partial_prefix(target))
-        if pid != leftover.name and re.fullmatch("[0-9]{1,9}", pid) and not _is_running(int(pid)):
-            shutil.rmtree(leftover)
-
-
-def _is_running(pid: int) -> bool:
-    if pid == os.getpid():
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _sync_folder(folder: Path) -> None:
