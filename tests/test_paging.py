@@ -375,6 +375,7 @@ def test_made_up_members_do_not_fill_the_report() -> None:
         ("workloads", None, "expected array"),
         ("axes", {"n": {"type": "guess"}}, "expected"),
         ("axes", {"n": {"type": "const", "value": 2**60}}, "2^53"),
+        ("workloads", [{"axes": {"n": 1}, "tolerance": {"max_atol": "small"}}], "max_atol"),
         ("latency_unit", "s", "latency_unit"),
         ("title", "\udfff", "surrogate"),
     ],

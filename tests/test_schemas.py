@@ -345,6 +345,14 @@ def test_upstream_may_say_more_than_is_known(name: str, body: Any) -> None:
         ("upstream/kernel", ("data", "inputs", "x", "shape"), [1.5], "/data/inputs/x/shape/0"),
         ("upstream/kernel", ("data", "workloads"), {}, "/data/workloads"),
         ("upstream/kernel", ("data", "workloads", 0, "axes", "M"), "1", "/data/workloads/0/axes/M"),
+        ("upstream/kernel", ("data", "workloads", 0), {"axes": {}, "inputs": []}, "/data/workloads/0/inputs"),
+        (
+            "upstream/kernel",
+            ("data", "workloads", 0),
+            {"axes": {}, "inputs": {"x": None}},
+            "/data/workloads/0/inputs/x",
+        ),
+        ("upstream/kernel", ("data", "workloads", 0), {"axes": {}, "tolerance": 0.1}, "/data/workloads/0/tolerance"),
     ],
 )
 def test_upstream_must_have_the_types_that_are_used(name: str, path: Any, value: Any, pointer: str) -> None:
