@@ -105,6 +105,8 @@ def test_dtype(text: str, expected: str) -> None:
         ("NVIDIA_H100", "H100", "NVIDIA H100", "sm_90"),
         ("A100", "A100", "NVIDIA A100", "sm_80"),
         ("RTX_PRO_6000", "RTX_PRO_6000", "RTX PRO 6000", "unknown"),
+        ("NVIDIA_L40S", "NVIDIA_L40S", "NVIDIA L40S", "unknown"),
+        ("b200", "b200", "b200", "unknown"),
     ],
 )
 def test_gpu(text: str, name: str, product: str, architecture: str) -> None:
@@ -123,6 +125,7 @@ def test_gpu(text: str, name: str, product: str, architecture: str) -> None:
         ("2026-08-14 05:38:44.5", "2026-08-14T05:38:44.500Z"),
         ("2026-08-01T00:30:00.5+02:00", "2026-07-31T22:30:00.500Z"),
         ("2024-02-29T00:00:00", "2024-02-29T00:00:00.000Z"),
+        ("0001-01-01T00:00:00.0009", "0001-01-01T00:00:00.000Z"),
     ],
 )
 def test_instant(text: str, expected: str) -> None:
@@ -135,7 +138,7 @@ def test_what_is_no_instant(text: str) -> None:
         units.instant(text)
 
 
-@given(st.datetimes(min_value=datetime(1000, 1, 1), max_value=datetime(9999, 1, 1)))
+@given(st.datetimes(max_value=datetime(9999, 1, 1)))
 def test_an_instant_stays_what_it_is(moment: datetime) -> None:
     once = units.instant(moment.isoformat())
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", once)

@@ -74,7 +74,7 @@ class Gpu:
 @lru_cache(maxsize=4096)
 def gpu(text: str) -> Gpu:
     """The GPU of a source's name for it; of one not in the table, the architecture stays "unknown"."""
-    name = re.sub(r"^NVIDIA[_ ]", "", text, flags=re.IGNORECASE)
+    name = text.removeprefix("NVIDIA_")
     architecture = _ARCHITECTURES.get(name)
     if architecture is None:
         return Gpu(text, "nvidia", text.replace("_", " "), "unknown")
@@ -93,7 +93,7 @@ def instant(text: str) -> str:
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except OverflowError as error:
         raise ValueError(f"beyond the years 1 to 9999 in UTC: {text!r}") from error
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+    return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"  # isoformat truncates
 
 
 def version_order(stack: str | None) -> list[str | int]:
