@@ -71,6 +71,7 @@ def test_what_is_new_upstream_is_reported(report: Json) -> None:
         "submission_mode 'benchmark'",
         "upstream/submission member 'future_member'",
     }
+    assert report["warnings"][-1].endswith("recorded with the architecture \"unknown\": 'RTX_PRO_6000'")
 
 
 def test_no_source_code_and_no_raw_control_characters() -> None:

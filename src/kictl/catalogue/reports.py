@@ -8,6 +8,7 @@ from typing import Any
 
 from kictl.canonical import Digest
 from kictl.catalogue.store import Catalogue
+from kictl.sources.interface import Drift
 from kictl.sources.recording import snapshot_digest
 
 RUNS = ("new", "unchanged", "changed", "restored")
@@ -35,6 +36,10 @@ def import_report(catalogue: Catalogue, import_id: int) -> dict[str, Any]:
     counts: Counter[str] = Counter()
     for reading in readings:
         counts.update(json.loads(reading[5]))
+    drift = [
+        {"what": row[0], "count": row[1], "example": row[2]}
+        for row in db.execute("SELECT what, count, example FROM drift WHERE import_id = ?", (import_id,))
+    ]
     bodies = db.execute("SELECT name, digest FROM body WHERE import_id = ?", (import_id,))
     return {
         "import": import_id,
@@ -52,11 +57,12 @@ def import_report(catalogue: Catalogue, import_id: int) -> dict[str, Any]:
         },
         "quarantined_rows": counts["quarantined"],
         "quarantined": _quarantined(catalogue, import_id),
-        "drift": [
-            {"what": row[0], "count": row[1], "example": row[2]}
-            for row in db.execute("SELECT what, count, example FROM drift WHERE import_id = ?", (import_id,))
+        "drift": drift,
+        "warnings": [
+            *_warnings(readings),
+            *_unknown_gpus(drift),
+            *(_missing(catalogue, import_id, source) if is_whole else []),
         ],
-        "warnings": _warnings(readings) + (_missing(catalogue, import_id, source) if is_whole else []),
         "snapshot_digest": snapshot_digest((name, Digest.from_raw(raw)) for name, raw in bodies),
         "catalog_digest": catalogue.digest(),
     }
@@ -82,6 +88,11 @@ def _warnings(readings: list[tuple[Any, ...]]) -> list[str]:
         *_warning(short, "fewer submissions received than the source claims"),
         *_warning(gaps, "listing not known to be read to its end, so that absent rows are not marked unlisted"),
     ]
+
+
+def _unknown_gpus(drift: list[dict[str, Any]]) -> list[str]:
+    names = [d["what"].partition(" ")[2] for d in drift if d["what"].startswith(f"{Drift.UNKNOWN_GPU} ")]
+    return _warning(names, 'GPUs that are not known, recorded with the architecture "unknown"')
 
 
 def _missing(catalogue: Catalogue, import_id: int, source: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from kictl.model import Definition, Quarantined, Submission
 
@@ -27,6 +28,9 @@ class Drift:
     what: str
     count: int
     example: str
+
+    UNKNOWN_GPU: ClassVar = "gpu_type"
+    """How `what` begins for a GPU whose architecture is not known."""
 
 
 @dataclass(frozen=True, slots=True)

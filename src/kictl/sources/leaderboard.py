@@ -16,7 +16,7 @@ from kictl.normalize.build import NormalizeError
 from kictl.sources import names, paging
 from kictl.sources.drift import DriftLog
 from kictl.sources.fetch import Fetcher
-from kictl.sources.interface import DefinitionRef, Listing, Reading, Source
+from kictl.sources.interface import DefinitionRef, Drift, Listing, Reading, Source
 from kictl.sources.paging import Page, Row
 
 MAX_BODY = 32 * 2**20
@@ -254,4 +254,4 @@ def _note_values(row: Json, drift: DriftLog) -> None:
 
 def _note_gpu(name: str, example: int, drift: DriftLog) -> None:
     if not units.gpu(name).known:
-        drift.add(f"gpu_type {name!r}", example)
+        drift.add(f"{Drift.UNKNOWN_GPU} {name!r}", example)
