@@ -282,6 +282,67 @@ def test_large_cohorts_are_cut_and_the_json_is_whole(tmp_path: Path) -> None:
     assert [len(cohort["rows"]) for cohort in json.loads(found[f"{name}.json"])["cohorts"]] == [499, 500, 500]
 
 
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """More of everything than a page has room for: definitions, cohorts, runs, records, and what is said of a run."""
+    folder = tmp_path_factory.mktemp("large")
+    name = "some_long_name_of_a_definition_such_as_the_published_ones_have_it"
+    boards = [(detail(n, f"{n:03d}_{name}"), [row(n, f"author {n % 9}", 0.004)]) for n in range(1, 451)]
+    cohorts = [
+        row(1000 + n, f"{n % 60}{'<' * 150}", 0.009 - n / 1e6, day=1 + n % 28, gpu_type=f"GPU{n % 5}",
+            evaluation_stack_version=f"v1.{n % 6}")
+        for n in range(1200)
+    ]  # fmt: skip
+    alone = [row(3000 + n, f"{n}{'<' * 150}", 0.009 - n / 1e6, day=1 + n // 50) for n in range(1000)]
+    said = row(5000, "a", 0.004, gpu_type="B300", **{f"member_{n}": "<" * 1500 for n in range(300)})
+    boards += [
+        (detail(900, "900_many_cohorts"), cohorts),
+        (detail(901, "901_one_cohort"), alone),
+        (detail(902, "902_much_said"), [said]),
+    ]
+    return site(imported(folder / "board", folder / "c.sqlite", boards), Wanted(leaders_only=True))
+
+
+def test_no_page_is_too_large(large: dict[str, bytes]) -> None:
+    sizes = {path: len(data) for path, data in large.items() if path.endswith(".html")}
+    assert max(sizes.values()) < LIMIT, max(sizes, key=sizes.__getitem__)
+    test_every_link_and_reference_leads_somewhere(large)
+    test_pages_are_small_and_have_their_numbers_beside_them(large)
+
+
+def test_many_leaders_are_divided_by_gpu_and_stack(large: dict[str, bytes]) -> None:
+    rows = json.loads(large["index.json"])["rows"]
+    parts = {path for path in large if path.startswith("leaders-")}
+    shown = [row for path in parts if path.endswith(".json") for row in json.loads(large[path])["rows"]]
+    assert sorted(map(json.dumps, shown)) == sorted(map(json.dumps, rows))
+    assert len(rows) == 482
+    index = Page(large["index.html"].decode())
+    assert {value for tag, name, value in index.attributes if (tag, name) == ("a", "href")} >= {
+        path for path in parts if path.endswith(".html")
+    }
+    assert "1 to " in index.shown
+    assert "of 451 definitions" in index.shown
+
+
+def test_what_has_no_room_is_counted_and_in_the_json(large: dict[str, bytes]) -> None:
+    name = f"definitions/{slug('900_many_cohorts')}"
+    page, data = Page(large[f"{name}.html"].decode()), json.loads(large[f"{name}.json"])
+    assert len(data["cohorts"]) == len(data["runs"]) == 30
+    assert sum(len(cohort["rows"]) for cohort in data["runs"]) == 1200
+    shown = sum(mark.startswith("cohort-") for mark in page.ids)
+    assert shown == 30
+    left_out = re.search(r"(\d+) cohorts more than this page has room for", page.shown)
+    assert left_out
+    assert page.tags["h2"] == 30 - int(left_out[1]) + 1
+    kept, every = re.findall(r"The last (\d+) of (\d+) runs that were", page.shown)[0]
+    assert int(kept) < int(every)
+    alone = Page(large[f"definitions/{slug('901_one_cohort')}.html"].decode()).shown
+    assert re.search(r"\d+ more are in the JSON beside this page", alone)
+    assert re.search(r"each dot one of the \d+ newest others|each dot another run", alone)
+    (run,) = (path for path in large if path.startswith("runs/5000-") and path.endswith(".html"))
+    assert "more are in the JSON beside this page" in Page(large[run].decode()).shown
+
+
 def test_only_what_was_asked_for(fixture_catalogue: Path) -> None:
     found = site(fixture_catalogue, Wanted(definitions=("042",), gpus=("H100",)))
     assert [page for page in found if page.startswith("definitions/") and page.endswith(".html")] == [

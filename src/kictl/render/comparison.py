@@ -69,11 +69,12 @@ def _cohort_json(table: Table, ranked_by: str) -> dict[str, Any]:
             "sol_bound_ns": table.bounds.sol_bound_ns,
             "scoring_baseline_ns": table.bounds.scoring_baseline_ns,
         },
-        "rows": [_row_json(ranked) for ranked in table.rows],
+        "rows": [row_json(ranked) for ranked in table.rows],
     }
 
 
-def _row_json(ranked: Ranked) -> dict[str, Any]:
+def row_json(ranked: Ranked) -> dict[str, Any]:
+    """One ranked run for programs."""
     entry = ranked.entry
     return {
         "rank": ranked.rank,
@@ -99,7 +100,7 @@ def to_csv(comparison: Comparison) -> str:
             "imported_at": table.origin and table.origin.at,
             "snapshot_digest": table.origin and table.origin.snapshot_digest,
         }
-        rows += [[(cohort | _row_json(ranked))[name] for name in CSV_HEADER] for ranked in table.rows]
+        rows += [[(cohort | row_json(ranked))[name] for name in CSV_HEADER] for ranked in table.rows]
     return csv.render(CSV_HEADER, rows)
 
 

@@ -126,8 +126,10 @@ def steps(
     marks: Sequence[Mark],
     until: str,
     tick: Callable[[float], str],
+    *,
+    first: int = 1,
 ) -> Markup:
-    """How a record fell over time, on a logarithmic scale, numbered in order; `others` are the runs that set none."""
+    """How a record fell over time, on a logarithmic scale, numbered from `first`; `others` are runs that set none."""
     start = _seconds(records[0].at)
     last = max(_seconds(point.at) for point in (*records, *others))
     end = max(last, min(_seconds(until), last + _TAIL * (last - start)), start + 1)
@@ -162,7 +164,7 @@ def steps(
         for mark in shown
     ]
     return _chart(name, title, description, "steps", PLOT + 38, grid, dates, lines, _stairs(records, x, y), dots,
-                  _numbers(records, x, y))  # fmt: skip
+                  _numbers(records, x, y, first))  # fmt: skip
 
 
 def _stairs(records: Sequence[Point], x: Callable[[str], float], y: Callable[[float], float]) -> list[Markup]:
@@ -178,9 +180,11 @@ def _stairs(records: Sequence[Point], x: Callable[[str], float], y: Callable[[fl
     return lines
 
 
-def _numbers(records: Sequence[Point], x: Callable[[str], float], y: Callable[[float], float]) -> list[Markup]:
+def _numbers(
+    records: Sequence[Point], x: Callable[[str], float], y: Callable[[float], float], first: int
+) -> list[Markup]:
     found = []
-    for number, point in enumerate(records, 1):
+    for number, point in enumerate(records, first):
         place, level = _at(x(point.at)), y(point.value)
         found.append(element("circle", class_="holder", cx=place, cy=level, r=9))
         found.append(

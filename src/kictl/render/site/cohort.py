@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,12 +12,13 @@ from kictl.render.html import Child, Markup, element
 from kictl.render.site import layout
 from kictl.render.site.layout import number, plural
 from kictl.text import named
+from kictl.workflow.history import Step
 from kictl.workflow.reporting import CohortReport
 
 BARS: Final = 20
 """The most bars of one chart."""
 DOTS: Final = 200
-"""The most runs beside the record, the newest ones."""
+"""The most runs beside the record, the newest ones; at most ten for each row of the ranking."""
 
 Link = Callable[[str, str], str | None]
 """From a run's submission and digest to the place of its page, if it has one."""
@@ -35,7 +36,8 @@ def title(gpu: str, stack: str | None) -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """What the parts of a section share. `name` is the prefix of its ids, `rows` the most rows of its first table."""
+    """What the parts of a section share. `name` is the prefix of its ids, `rows` the most rows of its ranking and
+    of its records, of which the last are shown."""
 
     report: CohortReport
     name: str
@@ -78,7 +80,7 @@ class Section:
         return element("section", body, aria_labelledby=mark)
 
     def _bars(self) -> Markup:
-        rows = self.report.table.rows[:BARS]
+        rows = self.report.table.rows[: min(BARS, self.rows)]
         items = [
             svg.Bar(
                 named(ranked.entry.author),
@@ -152,7 +154,8 @@ class Section:
         return element("p", " · ".join(notes), class_="muted") if notes else None
 
     def _record(self) -> list[Markup]:
-        steps = self.report.history.steps
+        every = self.report.history.steps
+        steps = every[-self.rows :]
         columns = [("#", "n"), ("author", None), *((name, "n") for name in ("run", self.unit.name, "gain"))]
         rows = [
             layout.row(
@@ -167,40 +170,42 @@ class Section:
                 ],
                 head=1,
             )
-            for place, step in enumerate(steps, 1)
+            for place, step in enumerate(steps, len(every) - len(steps) + 1)
         ]
+        caption = "Every run that was the fastest when it was observed"
+        if len(steps) < len(every):
+            caption = f"The last {len(steps)} of {len(every)} runs that were the fastest; all are in the JSON"
         return [
             element("h3", "Record history", id=f"{self.name}-history"),
-            *([self._steps()] if len(steps) > 1 else []),
-            layout.table(
-                "Every run that was the fastest when it was observed",
-                [*columns, ("date", None), ("days held", "n")],
-                rows,
-                name=f"{self.name}-records",
-            ),
+            *([self._steps(steps, len(every))] if len(steps) > 1 else []),
+            layout.table(caption, [*columns, ("date", None), ("days held", "n")], rows, name=f"{self.name}-records"),
         ]
 
-    def _steps(self) -> Markup:
-        steps = self.report.history.steps
-        held = {step.entry.run_digest for step in steps}
+    def _steps(self, steps: Sequence[Step], count: int) -> Markup:
+        held = {step.entry.run_digest for step in self.report.history.steps}
+        since = steps[0].entry.observed_at if len(steps) < count else ""
         others = sorted(
-            (r.entry for r in self.report.runs if r.entry.run_digest not in held), key=lambda e: e.observed_at
+            (r.entry for r in self.report.runs if r.entry.run_digest not in held and r.entry.observed_at >= since),
+            key=lambda entry: entry.observed_at,
         )
+        dots = others[-min(DOTS, 10 * self.rows) :]
         last = steps[-1].entry
         chart = svg.steps(
             f"{self.name}-steps",
             f"The record of {self.title}, over time",
-            f"{plural(len(steps), 'record')}, the last {self.unit.show(last.latency_ns)} {self.unit.name}"
+            f"{plural(count, 'record')}, the last {self.unit.show(last.latency_ns)} {self.unit.name}"
             f" by {named(last.author)}; the table below has the same numbers",
             [_point(step.entry) for step in steps],
-            [_point(entry) for entry in others[-DOTS:]],
+            [_point(entry) for entry in dots],
             layout.marks(self.report.table.bounds, self.unit),
             self.report.until,
             layout.ticks(self.unit),
+            first=count - len(steps) + 1,
         )
+        which = f"one of the {len(dots)} newest others" if len(dots) < len(others) else "another run"
         caption = (
             f"Latency in {self.unit.name} on a logarithmic scale, by date of observation;"
-            " each number is a new record, each dot another run."
+            f" each number is a new record, each dot {which}."
         )
         return layout.figure(caption, chart, "steps")
 
@@ -223,11 +228,12 @@ class Section:
         ]
         whole = len(runs) == len(self.report.runs)
         shown = f"All {len(runs)} runs" if whole else f"The first {len(runs)} of {len(self.report.runs)} runs"
+        more = "" if whole else "; all are in the JSON beside this page"
         columns = [("#", "n"), ("author", None), ("run", "n"), (self.unit.name, "n"), ("date", None)]
         return element(
             "details",
             element("summary", f"{shown}, not only the best of each author"),
-            layout.table(f"{shown}, ranked by latency", columns, rows, name=f"{self.name}-all"),
+            layout.table(f"{shown}, ranked by latency{more}", columns, rows, name=f"{self.name}-all"),
         )
 
 

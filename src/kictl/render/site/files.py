@@ -8,7 +8,8 @@ from typing import Any
 from kictl import canonical
 from kictl.render import dossier as sheets
 from kictl.render import leaders
-from kictl.render.site import definition, index, run
+from kictl.render.site import definition, run
+from kictl.render.site.index import Index
 from kictl.render.site.layout import slug
 from kictl.units import kebab
 from kictl.workflow.reporting import Report
@@ -37,16 +38,17 @@ def files(report: Report) -> Iterator[tuple[str, bytes]]:
 def _index(report: Report, catalogue: str) -> Iterator[tuple[str, bytes]]:
     ranked = {row.cohort.definition for row in report.leaders.rows}
     without = [name for name in report.names if name not in ranked]
-    yield _json("index", {**leaders.to_json(report.leaders), "without": without, "catalog_digest": catalogue})
-    page = index.page(
+    index = Index(
         report.leaders,
         without,
         lambda name: f"{_definition(name)}.html",
         lambda submission, digest: f"{_run(submission, digest)}.html" if report.has_page(digest) else None,
-        data="index.json",
-        catalogue=catalogue,
+        catalogue,
     )
-    yield _html("index", page)
+    for path, found, page in index.pages():
+        rest = {"without": without} if path == "index" else {}
+        yield _json(path, {**leaders.to_json(found), **rest, "catalog_digest": catalogue})
+        yield _html(path, page)
 
 
 def _definition(name: str) -> str:

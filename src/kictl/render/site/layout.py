@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -18,6 +18,10 @@ from kictl.text import cut, named, printable
 
 NAME_LENGTH: Final = 80
 """The most characters of an author's name in a cell."""
+
+
+LIMIT: Final = 190_000
+"""Bytes that a page has at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,15 @@ def _style() -> tuple[Markup, str]:
     mark = base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{mark}'; img-src data:; base-uri 'none'; form-action 'none'"
     return html.style(sheet), policy
+
+
+def fitting(forms: Iterable[str]) -> str:
+    """The first of the forms of a page that is small enough, else the last; they go from the fullest to the barest."""
+    page = ""
+    for page in forms:
+        if len(page.encode()) <= LIMIT:
+            break
+    return page
 
 
 Cell = Child | tuple[str, Child]

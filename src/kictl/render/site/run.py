@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from kictl import canonical
@@ -15,12 +16,25 @@ from kictl.render.site.layout import Crumb
 from kictl.text import cut, named
 from kictl.workflow.dossier import Dossier
 
-VALUE_LENGTH: Final = 2000
-"""The most characters of one value; the JSON beside the page has it whole."""
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """How much of a page there is for one value, in characters, and for one section, in values."""
+
+    characters: int
+    values: int
+
+
+ROOM: Final = (_Room(2000, 400), _Room(400, 200), _Room(100, 100))
+"""From the most to the least: the first with which a page is small enough; the JSON beside it has all."""
 
 
 def page(dossier: Dossier, definition: str, link: Link, *, data: str, catalogue: str) -> str:
     """The page as HTML; `definition` is the place of its definition's page, `link` leads to other runs."""
+    return layout.fitting(_page(dossier, definition, link, data, catalogue, room) for room in ROOM)
+
+
+def _page(dossier: Dossier, definition: str, link: Link, data: str, catalogue: str, room: _Room) -> str:
     primary, *sections = sheets.to_grids(dossier)[:-1]
     title = f"Submission {dossier.submission} by {cut(named(dossier.author), layout.NAME_LENGTH)}"
     crumbs = [
@@ -31,9 +45,9 @@ def page(dossier: Dossier, definition: str, link: Link, *, data: str, catalogue:
     body = [
         element("h1", "Submission ", html.breakable(dossier.submission), " by ", layout.author(dossier.author)),
         _subject(dossier, definition),
-        _primary(dossier, primary),
+        _primary(dossier, primary, room),
         _standing(dossier, link),
-        [_section(grid, place) for place, grid in enumerate(sections)],
+        [_section(grid, place, room) for place, grid in enumerate(sections)],
         _manifest(dossier),
         _cite(dossier),
     ]
@@ -47,7 +61,7 @@ def _subject(dossier: Dossier, definition: str) -> Markup:
     return element("p", link, f" · {cohort.title(dossier.gpu, dossier.stack)}", class_="lead")
 
 
-def _primary(dossier: Dossier, grid: Grid) -> Markup:
+def _primary(dossier: Dossier, grid: Grid, room: _Room) -> Markup:
     unit = numbers.unit_for(dossier.entry.latency_ns)
     statistic = dossier.run.spec["timing"]["primaryStatistic"]
     value = [unit.show(dossier.entry.latency_ns), element("small", f" {unit.name} {statistic}")]
@@ -58,7 +72,7 @@ def _primary(dossier: Dossier, grid: Grid) -> Markup:
         element("p", f"This run is {dossier.standing} and has no rank.", class_="warn")
         if dossier.placing is None
         else None,
-        _facts(grid, after=1),
+        _facts(grid, room, after=1),
         aria_labelledby="primary",
     )
 
@@ -103,19 +117,22 @@ def _standing(dossier: Dossier, link: Link) -> Markup | None:
     )
 
 
-def _section(grid: Grid, place: int) -> Markup:
+def _section(grid: Grid, place: int, room: _Room) -> Markup:
     name = f"s{place}"
     lines = [element("p", line.strip()) for line in (*grid.head[1:], *grid.foot)]
     heading = element("h2", grid.head[0], id=name)
-    return element("section", heading, _facts(grid) if grid.rows else None, lines, aria_labelledby=name)
+    return element("section", heading, _facts(grid, room) if grid.rows else None, lines, aria_labelledby=name)
 
 
-def _facts(grid: Grid, after: int = 0) -> Markup:
-    return layout.facts([(row.cells[0].strip(), _value(row.cells[1])) for row in grid.rows[after:]])
+def _facts(grid: Grid, room: _Room, after: int = 0) -> list[Markup]:
+    rows = grid.rows[after:]
+    shown = layout.facts([(row.cells[0].strip(), _value(row.cells[1], room)) for row in rows[: room.values]])
+    hidden = len(rows) - room.values
+    return [shown, element("p", f"{hidden} more are in the JSON beside this page.")] if hidden > 0 else [shown]
 
 
-def _value(value: str) -> Markup:
-    shown = cut(value, VALUE_LENGTH)
+def _value(value: str, room: _Room) -> Markup:
+    shown = cut(value, room.characters)
     return layout.digest(shown) if shown.startswith("sha256:") else element("bdi", shown)
 
 
