@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
 from kictl import canonical
+from kictl.canonical import Digest
 
 LEVEL: Final = 3
 MAX_BODY: Final = 64 * 2**20
@@ -47,11 +48,11 @@ class Codec:
         self._ids.clear()
         self._digest_of.cache_clear()
 
-    def learn(self, ids: dict[bytes, int]) -> None:
-        """Tells the rows of manifests that are written in this transaction, by their raw digests."""
+    def learn(self, ids: Mapping[Digest, int]) -> None:
+        """Tells the rows of manifests that are written in this transaction."""
         if len(self._ids) > REMEMBERED:
             self._ids.clear()
-        self._ids |= ids
+        self._ids.update((digest[7:].encode(), number) for digest, number in ids.items())
 
     def pack(self, value: Any) -> bytes:
         text = canonical.to_json(value, sort=True)
@@ -66,10 +67,10 @@ class Codec:
                 text = _REFERENCE.sub(self._restored, text)
         return canonical.read(text, max_bytes=MAX_BODY)
 
-    def _id_of(self, digest: bytes) -> int | None:
-        known = self._ids.get(digest)
-        if known is None and (known := self._look_up(digest)) is not None:
-            self._ids[digest] = known
+    def _id_of(self, digits: bytes) -> int | None:
+        known = self._ids.get(digits)
+        if known is None and (known := self._look_up(bytes.fromhex(digits.decode()))) is not None:
+            self._ids[digits] = known
         return known
 
     def _restored(self, match: re.Match[bytes]) -> bytes:
@@ -84,12 +85,12 @@ def trained(texts: Iterable[bytes], size: int) -> bytes:
 
 
 def referring(text: bytes, id_of: Callable[[bytes], int | None]) -> bytes:
-    """The text with the number of its row in place of each digest that `id_of` finds by its raw bytes."""
+    """The text with the number of its row in place of each digest that `id_of` finds by its hexadecimal digits."""
     if b'"sha256:' not in text:
         return text
 
     def replaced(match: re.Match[bytes]) -> bytes:
-        number = id_of(bytes.fromhex(match[1].decode()))
+        number = id_of(match[1])
         return match[0] if number is None else b'"sha256:#%d"' % number
 
     return _DIGEST.sub(replaced, text)

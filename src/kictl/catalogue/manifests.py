@@ -66,7 +66,7 @@ class ManifestWriter:
         new = [digest for digest in wanted if digest not in ids]
         first = next_id(db, "manifest")
         ids.update(zip(new, range(first, first + len(new)), strict=True))
-        self._codec.learn({digest.raw: ids[digest] for digest in new})
+        self._codec.learn({digest: ids[digest] for digest in new})
         pack = self._codec.pack
         db.executemany(
             "INSERT INTO manifest (id, digest, kind, body) VALUES (?, ?, ?, ?)",
