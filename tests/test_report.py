@@ -28,7 +28,7 @@ from kictl.render.site.layout import slug
 from kictl.text import printable
 from kictl.workflow.reporting import Report, Wanted
 from leaderboards import FIXTURE, import_folder
-from processes import kictl
+from processes import kictl, on_terminal
 
 LIMIT = 200_000
 VOID = {"meta", "link", "br", "hr", "wbr"}
@@ -479,6 +479,14 @@ def _write_twice(out: Path) -> None:
     with Folder(out) as folder:
         folder.add("a/b.html", b"second")
         folder.add("a/b.html", b"third")
+
+
+def test_progress_is_drawn_on_a_terminal_alone(fixture_catalogue: Path, tmp_path: Path) -> None:
+    shown = on_terminal("report", "--out", tmp_path / "one", "--catalog", fixture_catalogue)
+    pages = sum(path.suffix == ".html" for path in (tmp_path / "one").rglob("*"))
+    assert f"{pages}/{pages} pages · time left" in shown
+    piped = kictl("report", "--out", tmp_path / "two", "--catalog", fixture_catalogue)
+    assert (piped.code, piped.err, piped.out.count("\n")) == (0, "", 1)
 
 
 def test_places_that_cannot_be_written(fixture_catalogue: Path, tmp_path: Path) -> None:

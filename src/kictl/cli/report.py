@@ -44,13 +44,18 @@ def report(
     """
     from kictl.catalogue.store import Catalogue
     from kictl.publishing import Folder
+    from kictl.render import progress
     from kictl.render.site.files import files
     from kictl.workflow.reporting import Report, Wanted
 
     wanted = Wanted(tuple(definition or ()), tuple(gpu or ()), tuple(stack or ()), leaders_only=runs is Runs.LEADERS)
     with Catalogue.open(catalogue_path(catalog)) as catalogue, Folder(out) as folder:
-        for path, data in files(Report(catalogue, wanted)):
-            folder.add(path, data)
+        found = Report(catalogue, wanted)
+        with progress.counted("pages", found.count_pages) as step:
+            for path, data in files(found):
+                folder.add(path, data)
+                if path.endswith(".html"):
+                    step()
     if as_json:
         write_json({"out": str(out), "files": folder.count, "bytes": folder.size})
     else:

@@ -107,6 +107,11 @@ class Report:
                 if self.has_page(row.run):
                     yield dossier.of_run(self.catalogue, row)
 
+    def count_pages(self) -> int:
+        """How many definitions and runs have a page, and one more."""
+        runs = (self.has_page(row.run) for ids in self._known.values() for row in self._rows(ids))
+        return len(self._known) + sum(runs) + 1
+
     def settle(self) -> None:
         """Raises CatalogueError where another process wrote to the catalogue while it was reported: numbers of
         different states do not belong on one site."""
