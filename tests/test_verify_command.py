@@ -99,6 +99,7 @@ def test_the_json_that_other_programs_rely_on(tmp_path: Path) -> None:
             for rule in in_order()
             for need, reason in (
                 ("bounds", "no bounds at hand"),
+                ("rows", "no rows of a source at hand"),
                 ("source", "no source to compare with"),
                 ("catalogue", "no catalogue"),
             )
@@ -120,8 +121,9 @@ x.jsonl
 
         1  parse/duplicate-member
         1  schema/unknown-member
-not checked, no source to compare with: time/order, source/*
+not checked, no rows of a source at hand: time/order
 not checked, no bounds at hand: arithmetic/speedup-baseline, bound/*
+not checked, no source to compare with: source/*
 not checked, no catalogue: catalogue/*
 not ok: 3 documents with 2 manifests checked; 2 errors, 0 warnings, 0 notes
 """
@@ -400,6 +402,19 @@ def test_a_disqualified_submission_is_told(tmp_path: Path, catalogue: Path) -> N
         assert rule in report(bundle, "--against", "catalog", "--catalog", copy, code=1)["rules"]
 
 
+def test_a_submission_that_cannot_be_read_any_more_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "board"
+    shutil.copytree(FIXTURE, folder)
+    rows = json.loads((folder / "submissions/42.json").read_text())
+    for row in rows:
+        if isinstance(row, dict) and row.get("id") == 19969:
+            row["latency_ms"] = "fast"
+    (folder / "submissions/42.json").write_text(json.dumps(rows))
+    bundle = write(tmp_path / "b.json", bundle_of("19969"))
+    [finding] = report(bundle, "--against", folder, "--select", "source", code=1)["findings"]
+    assert (finding["rule"], finding["got"][:9]) == ("source/not-eligible", "malformed")
+
+
 def test_a_superseded_run_and_moved_bounds_are_warnings(tmp_path: Path, copy: Path) -> None:
     bundle = write(tmp_path / "b.json", bundle_of("19969"))
     folder = tmp_path / "board"
@@ -427,6 +442,49 @@ def test_a_snapshot_verifies_with_its_own_bounds(tmp_path: Path) -> None:
     assert set(found["rules"]) == {"bound/below-mean", "bound/vacuous", "collection/malformed"}
     assert found["errors"] == found["rules"]["collection/malformed"]
     assert found["manifests"] > 200
+
+
+@pytest.mark.parametrize(
+    ("submitted", "finished", "told"),
+    [
+        ("2026-07-10T06:07:06", "2026-07-10T06:07:05.524", True),
+        ("2026-07-10T06:07:05Z", "2026-07-10T06:07:05.524", False),
+        ("2026-07-10T08:07:05+02:00", "2026-07-10T06:07:05Z", False),
+        ("2026-07-10T06:07:05Z", "2026-07-10T08:07:04+02:00", True),
+        ("yesterday", "2026-07-10T06:07:05Z", False),
+        (None, "2026-07-10T06:07:05Z", False),
+    ],
+)
+def test_what_is_finished_before_it_is_submitted_is_told(
+    submitted: str | None, finished: str, told: bool, tmp_path: Path
+) -> None:
+    folder = tmp_path / "board"
+    shutil.copytree(FIXTURE, folder)
+    rows = json.loads((folder / "submissions/42.json").read_text())
+    for row in rows:
+        if isinstance(row, dict) and row.get("id") == 19969:
+            row |= {"submitted_at": submitted, "finished_at": finished}
+    (folder / "submissions/42.json").write_text(json.dumps(rows))
+    bundle = write(tmp_path / "b.json", bundle_of("19969"))
+    of_run = report(bundle, "--against", folder, "--select", "time", code=int(told))["findings"]
+    of_row = report(folder, "--select", "time", code=int(told))["findings"]
+    assert [(f["rule"], f["pointer"]) for f in of_run] == [("time/order", "/run/spec/observedAt")] * told
+    assert [(f["rule"], f["pointer"]) for f in of_row] == [("time/order", "/finished_at")] * told
+
+
+def test_a_snapshot_beside_what_is_said_elsewhere(tmp_path: Path, catalogue: Path) -> None:
+    folder = tmp_path / "board"
+    shutil.copytree(FIXTURE, folder)
+    rows = json.loads((folder / "submissions/42.json").read_text())
+    for row in rows:
+        if isinstance(row, dict) and row.get("id") == 19969:
+            row["sol_score"] = 0.7
+    (folder / "submissions/42.json").write_text(json.dumps(rows))
+    for against in ([FIXTURE], ["catalog", "--catalog", catalogue]):
+        found = report(folder, "--against", *against, "--ignore", "collection", code=1)
+        assert [(f["rule"], f["pointer"]) for f in found["findings"] if f["severity"] == "error"] == [
+            ("source/differs", "/run/spec/sourceNative/metrics/sol_score")
+        ]
 
 
 # The rules

@@ -81,19 +81,23 @@ def gpu(text: str) -> Gpu:
     return Gpu(name, "nvidia", f"NVIDIA {name}", architecture)
 
 
-def instant(text: str) -> str:
-    """A source's timestamp as `YYYY-MM-DDTHH:MM:SS.mmmZ`: UTC where no zone is given, truncated to milliseconds.
+def moment(text: str) -> datetime:
+    """A source's timestamp in UTC, which it is in where no zone is given.
 
     Raises ValueError for anything that is not an ISO 8601 date and time.
     """
     if "T" not in text and " " not in text:
         raise ValueError(f"not a date and time: {text!r}")
-    moment = datetime.fromisoformat(text)
+    read = datetime.fromisoformat(text)
     try:
-        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
     except OverflowError as error:
         raise ValueError(f"beyond the years 1 to 9999 in UTC: {text!r}") from error
-    return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"  # isoformat truncates
+
+
+def instant(text: str) -> str:
+    """A source's timestamp as `YYYY-MM-DDTHH:MM:SS.mmmZ`, truncated to milliseconds. Raises ValueError as `moment`."""
+    return moment(text).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"  # isoformat truncates
 
 
 def version_order(stack: str | None) -> list[str | int]:

@@ -19,7 +19,7 @@ class CatalogueContext:
         self.catalogue = catalogue
         self._db = catalogue.db
         self._evidence = lru_cache(maxsize=4)(self._unpacked_evidence)
-        offered = {"bounds": True, "manifests": True, "source": against, "catalogue": whole}
+        offered = {"bounds": True, "manifests": True, "rows": against, "source": against, "catalogue": whole}
         self.offers = frozenset(name for name, has in offered.items() if has)
 
     def bounds(self, workload: str, benchmark: str | None = None) -> RunBounds | None:

@@ -61,7 +61,8 @@ class SourceState:
 
 
 class Context(Protocol):
-    """Answers for rules that need more than the documents. `offers` names what it has: bounds, manifests, source."""
+    """Answers for rules that need more than the documents. `offers` names what it has: bounds, manifests,
+    rows of a source, the source to compare with, a whole catalogue."""
 
     offers: frozenset[str]
 

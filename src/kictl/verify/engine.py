@@ -84,7 +84,12 @@ def _check_digest(text: str) -> None:
         raise UsageError(f"--expect: {error}", code="expect_digest") from error
 
 
-_ABSENT = {"bounds": "no bounds at hand", "source": "no source to compare with", "catalogue": "no catalogue"}
+_ABSENT = {
+    "bounds": "no bounds at hand",
+    "rows": "no rows of a source at hand",
+    "source": "no source to compare with",
+    "catalogue": "no catalogue",
+}
 
 
 def _not_run(wanted: frozenset[str], context: Context, missed: Mapping[str, int]) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from kictl.model import Json
 from kictl.schemas import pointer, show
+from kictl.units import moment
 from kictl.verify.context import SourceState
 from kictl.verify.registry import Problem, declare
 
@@ -55,7 +56,7 @@ ORDER = declare(
     "error",
     "Nothing is finished before it is submitted.",
     "finished_at before submitted_at",
-    needs="source",
+    needs="rows",
 )
 
 _EXTERNAL_ID = "/spec/sourceNative/externalId"
@@ -72,9 +73,8 @@ def problems(run: Json, state: SourceState | None) -> Iterator[Problem]:
         yield Problem(UNLISTED, _EXTERNAL_ID, f"{name} is no longer listed in {state.where}", "listed", "unlisted")
     if state.bounds_moved:
         yield Problem(MOVED, "/spec/workloadDigest", state.bounds_moved, "the same bounds", "others")
-    if state.submitted_at and state.finished_at and state.finished_at < state.submitted_at:
-        message = f"finished at {state.finished_at}, submitted at {state.submitted_at}"
-        yield Problem(ORDER, "/spec/observedAt", message, f"not before {state.submitted_at}", state.finished_at)
+    if (problem := order(state.submitted_at, state.finished_at, "/spec/observedAt")) is not None:
+        yield problem
     severity = "warning" if state.superseded else None
     if state.derived is None:
         rule = DISQUALIFIED if "disqualified" in state.reasons else NOT_ELIGIBLE
@@ -84,6 +84,19 @@ def problems(run: Json, state: SourceState | None) -> Iterator[Problem]:
     for where, expected, got in _differences(state.derived["spec"], run["spec"], ("spec",)):
         message = f"{state.where} says {expected}, the manifest {got}"
         yield Problem(DIFFERS, pointer(where), message, expected, got, severity)  # type: ignore[arg-type]
+
+
+def order(submitted_at: str | None, finished_at: str | None, pointer: str) -> Problem | None:
+    """A row of a source that ends before it begins; `pointer` is where that is told."""
+    if submitted_at is None or finished_at is None:
+        return None
+    try:
+        if moment(finished_at) >= moment(submitted_at):
+            return None
+    except ValueError:
+        return None  # what cannot be read as a time is drift, told on import
+    message = f"finished at {finished_at}, submitted at {submitted_at}"
+    return Problem(ORDER, pointer, message, f"not before {submitted_at}", finished_at)
 
 
 def _differences(there: Any, here: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str, str]]:

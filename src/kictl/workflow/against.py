@@ -13,13 +13,14 @@ from kictl.schemas import show
 from kictl.sources.interface import DefinitionRef, Reading, Source
 from kictl.verify.context import RunBounds, SourceState
 from kictl.verify.registry import RULES
-from kictl.verify.source import MALFORMED
+from kictl.verify.source import MALFORMED, order
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
     definition: Definition | None
     submissions: dict[str, Submission]
+    malformed: dict[str, str]
 
 
 class SourceContext:
@@ -35,8 +36,8 @@ class SourceContext:
         self._refs: dict[str, DefinitionRef] | None = None
         self._read: dict[str, _Read | None] = {}
         self._bounds: dict[str, RunBounds] = {}
-        self.quarantined: list[Finding] = []
-        offered = {"bounds": True, "source": compare, "manifests": beside is not None}
+        self.findings: list[Finding] = []
+        offered = {"bounds": True, "rows": True, "source": compare, "manifests": beside is not None}
         self.offers = frozenset(name for name, has in offered.items() if has)
 
     def bounds(self, workload: str, benchmark: str | None = None) -> RunBounds | None:
@@ -45,22 +46,33 @@ class SourceContext:
         return self._bounds.get(workload) or (self._beside.bounds(workload) if self._beside else None)
 
     def documents(self) -> Iterator[Document]:
-        """Everything that the source makes, definition by definition; rows that make nothing go to `quarantined`."""
+        """Everything that the source makes, definition by definition; what its rows are told for goes to `findings`."""
         listing = self._source.listing()
         self._quarantine(listing.quarantined)
         for reading in self._source.read_all(listing.definitions):
             self._quarantine(reading.quarantined if reading.refused is None else (reading.refused,))
             if reading.definition is not None:
                 self._keep_bounds(reading.definition)
-                yield from _made(f"{self._source.origin}/{reading.ref.name}", reading)
+                self._check_times(reading)
+                yield from _made(self._source.origin, reading)
 
     def _quarantine(self, rows: Iterable[Quarantined]) -> None:
         for row in rows:
             subject = f"{self._source.origin}/{row.where}"
             got = "nothing" if row.facts is None else show(row.facts)
-            self.quarantined.append(
+            self.findings.append(
                 Finding(MALFORMED, RULES[MALFORMED].severity, subject, row.reason, row.pointer, "a usable row", got)
             )
+
+    def _check_times(self, reading: Reading) -> None:
+        for row in reading.submissions:
+            told = order(row.facts.get("submitted_at"), row.facts.get("finished_at"), "/finished_at")
+            if told is not None:
+                subject = _subject(self._source.origin, reading, row)
+                severity = RULES[told.rule].severity
+                self.findings.append(
+                    Finding(told.rule, severity, subject, told.message, told.pointer, told.expected, told.got)
+                )
 
     def kind_of(self, digest: str) -> str | None:
         return self._beside.kind_of(digest) if self._beside else None
@@ -70,9 +82,12 @@ class SourceContext:
         if native["source"] != self._source.name:
             raise LookupError(f"{native['source']} is another source")
         read = self._definition(native.get("benchmark", ""))
-        submission = read.submissions.get(native.get("externalId", "")) if read else None
-        if read is None or submission is None:
+        name = native.get("externalId", "")
+        if read is not None and name in read.malformed:
+            return SourceState(where=self._source.origin, derived=None, reasons=(f"malformed, {read.malformed[name]}",))
+        if read is None or name not in read.submissions:
             return None
+        submission = read.submissions[name]
         facts = submission.facts
         return SourceState(
             where=self._source.origin,
@@ -95,7 +110,11 @@ class SourceContext:
             return None
         reading = self._source.read(self._refs[name])
         self._keep_bounds(reading.definition)
-        return _Read(reading.definition, {s.external_id: s for s in reading.submissions})
+        return _Read(
+            reading.definition,
+            {row.external_id: row for row in reading.submissions},
+            {row.external_id: row.reason for row in reading.quarantined if row.external_id is not None},
+        )
 
     def _keep_bounds(self, definition: Definition | None) -> None:
         if definition is not None:
@@ -112,17 +131,22 @@ class SourceContext:
         return f"bounds {known} in the catalogue, {definition.bounds.digest} in {self._source.origin}"
 
 
-def _made(subject: str, reading: Reading) -> Iterator[Document]:
+def _made(origin: str, reading: Reading) -> Iterator[Document]:
     """The manifests of one reading; a run stands in its bundle."""
     definition = reading.definition
     assert definition is not None  # noqa: S101 - asked before
     for manifest in (definition.operation, definition.suite, *definition.cases):
-        yield Document(subject, canonical.to_json(manifest.document))
+        yield Document(_subject(origin, reading), canonical.to_json(manifest.document))
     for submission in reading.submissions:
         if (made := submission.run) is None:
             continue
         bundle = {"run": made.run, "protocol": made.protocol, "environment": made.environment}
-        where = f"{subject} submission {submission.external_id}"
+        where = _subject(origin, reading, submission)
         yield Document(where, canonical.to_json({name: item.document for name, item in bundle.items()}))
         for manifest in (made.implementation, made.project):
             yield Document(where, canonical.to_json(manifest.document))
+
+
+def _subject(origin: str, reading: Reading, submission: Submission | None = None) -> str:
+    row = "" if submission is None else f" submission {submission.external_id}"
+    return f"{origin}/{reading.ref.name}{row}"

@@ -15,7 +15,7 @@ from kictl.verify import Context, Nothing, Options, Report, verify
 
 if TYPE_CHECKING:
     from kictl.catalogue.beside import CatalogueContext
-    from kictl.sources.leaderboard import SolExecBench
+    from kictl.workflow.against import SourceContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +39,13 @@ def run(request: Request, options: Options) -> Report:
         beside = _catalogue_context(request, stack)
         documents, extra = _documents(request, beside)
         context: Context = beside or Nothing()
-        if request.against not in (None, "catalog"):
-            from kictl.workflow.against import SourceContext
-
-            context = SourceContext(_source(request.against, stack), beside)
-        elif snapshot := _snapshot(request):
-            from kictl.workflow.against import SourceContext
-
-            source = SourceContext(_source(snapshot, stack), beside, compare=False)
-            context, documents, extra = source, source.documents(), source.quarantined
+        if (snapshot := _snapshot(request)) is not None:
+            own = _source_context(snapshot, beside, stack, compare=False)
+            context, documents, extra = own, own.documents(), own.findings
+        if request.against == "catalog" and beside is not None:
+            context = beside
+        elif request.against is not None:
+            context = _source_context(request.against, beside, stack, compare=True)
         return verify(documents, options, context, extra)
 
 
@@ -88,18 +86,17 @@ def _catalogue_context(request: Request, stack: ExitStack) -> CatalogueContext |
     return CatalogueContext(catalogue, against=request.against == "catalog", whole=not request.names)
 
 
-def _source(against: str | None, stack: ExitStack) -> SolExecBench:
+def _source_context(name: str, beside: CatalogueContext | None, stack: ExitStack, *, compare: bool) -> SourceContext:
     from kictl.pace import Limits
     from kictl.sources.names import SOL_EXECBENCH_URL
     from kictl.workflow import opening
+    from kictl.workflow.against import SourceContext
 
-    name = against or ""
     live = name == "live" or name.startswith(("https://", "http://"))
-    return stack.enter_context(
-        opening.leaderboard(
-            base_url=SOL_EXECBENCH_URL if name == "live" else name,
-            recorded=None if live else Path(name),
-            save=None,
-            limits=Limits(),
-        )
+    source = opening.leaderboard(
+        base_url=SOL_EXECBENCH_URL if name == "live" else name,
+        recorded=None if live else Path(name),
+        save=None,
+        limits=Limits(),
     )
+    return SourceContext(stack.enter_context(source), beside, compare=compare)
