@@ -209,14 +209,22 @@ def _to_itself(path: Path) -> None:
 def test_an_edited_file_is_refused_by_name(tmp_path: Path, damage: Callable[[Path], None]) -> None:
     folder = save(tmp_path / "saved")
     damage(folder / "kernels" / "42.json")
-    error = refused(folder, "kernels/42")
+    error = refused(folder)
     assert str(folder / "kernels" / "42.json") in str(error)
     assert error.exit_code == 3
-    assert fetch(folder, "kernels") == BODIES["kernels"]
     if damage is _edit:
         packed = tmp_path / "edited.tar.zst"
         _repack(folder, packed)
-        assert f"{packed}/kernels/42.json" in str(refused(packed, "kernels/42"))
+        assert f"{packed}/kernels/42.json" in str(refused(packed))
+
+
+def test_an_added_body_is_refused_by_name(tmp_path: Path) -> None:
+    folder = save(tmp_path / "saved")
+    (folder / "notes.txt").write_text("mine")
+    (folder / ".hidden.json").write_text("{}")
+    assert fetch(folder, "kernels") == BODIES["kernels"]
+    (folder / "kernels" / "43.json").write_text("{}")
+    assert f"{folder}/kernels/43.json: was added" in str(refused(folder))
 
 
 @pytest.mark.parametrize(
@@ -318,6 +326,20 @@ def test_a_cut_archive_is_refused(tmp_path: Path) -> None:
     archive = save(tmp_path / "saved.tar.zst")
     archive.write_bytes(archive.read_bytes()[:-60])
     assert "saved.tar.zst" in str(refused(archive))
+
+
+@pytest.mark.parametrize("more", [b"more", zstandard.compress(b"more"), zstandard.compress(bytes(32 << 20))])
+def test_nothing_follows_an_archive(tmp_path: Path, more: bytes) -> None:
+    archive = save(tmp_path / "saved.tar.zst")
+    archive.write_bytes(archive.read_bytes() + more)
+    assert "saved.tar.zst" in str(refused(archive))
+
+
+def test_an_archive_whose_checksum_is_wrong_is_refused(tmp_path: Path) -> None:
+    archive = save(tmp_path / "saved.tar.zst")
+    data = archive.read_bytes()
+    archive.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    assert "not a whole" in str(refused(archive))
 
 
 def test_places_that_are_no_snapshot(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from kictl.sources.recording import SAFE_FILE
 MAX_MEMBERS: Final = 200_000
 MAX_BYTES: Final = 2 << 30
 MAX_MEMBER: Final = 64 << 20
+MAX_PADDING: Final = 16
+"""MiB after the last member; tar programs fill up to a block of theirs."""
 # What the zstd tool itself decodes without being asked for more.
 MAX_WINDOW: Final = 1 << 27
 
@@ -67,7 +69,7 @@ def _unpack(stream: io.RawIOBase | IO[bytes], folder: Path) -> None:
     for _ in range(MAX_MEMBERS):
         header = _exactly(stream, tarfile.BLOCKSIZE)
         if header == bytes(tarfile.BLOCKSIZE):
-            return
+            return _end(stream)
         member = tarfile.TarInfo.frombuf(header, "utf-8", "strict")
         padded = -(-member.size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
         total += padded
@@ -79,6 +81,17 @@ def _unpack(stream: io.RawIOBase | IO[bytes], folder: Path) -> None:
         elif member.type not in _SKIPPED:
             raise ValueError(f"holds something other than files: {member.name[:80]!a}")
     raise ValueError(f"holds more than {MAX_MEMBERS} members")
+
+
+def _end(stream: io.RawIOBase | IO[bytes]) -> None:
+    """Nothing but padding may follow the members; reading it checks what the compression adds up to."""
+    for _ in range(MAX_PADDING):
+        piece = stream.read(1 << 20)
+        if not piece:
+            return
+        if piece.strip(b"\0"):
+            break
+    raise ValueError("holds something after its end")
 
 
 def _write(folder: Path, name: str, data: bytes) -> None:

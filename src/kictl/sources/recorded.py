@@ -22,6 +22,7 @@ from kictl.sources.recording import (
     read_body,
     read_index,
     read_inside,
+    refuse_added,
     request_target,
 )
 from kictl.sources.snapshot import ARCHIVE_SUFFIX, SnapshotWriter
@@ -128,15 +129,22 @@ class Replay(Fetcher):
 
 
 class Snapshot(Replay):
-    """Answers what the index lists; a request that was made several times gets its answers in that order."""
+    """Answers what the index lists; a request that was made several times gets its answers in that order.
+
+    Opening it raises InputError where the index or any body is not as it was recorded, so that nothing is taken from
+    a snapshot that was edited.
+    """
 
     def __init__(self, root: Path, origin: str, record: SnapshotWriter | None) -> None:
         super().__init__(root, origin, record)
         self._lock = threading.Lock()
         self._asked: Counter[str] = Counter()
         self._answers: dict[str, list[Exchange]] = {}
-        for exchange in read_index(root, origin=origin):
+        exchanges = read_index(root, origin=origin)
+        for exchange in exchanges:
             self._answers.setdefault(exchange.target, []).append(exchange)
+            read_body(root, exchange, origin=origin)
+        refuse_added(root, exchanges, origin=origin)
 
     def _load(self, target: str) -> tuple[Exchange, bytes] | None:
         answers = self._answers.get(target)

@@ -156,6 +156,15 @@ def read_body(root: Path, exchange: Exchange, *, origin: str | None = None) -> b
     return data
 
 
+def refuse_added(root: Path, exchanges: Iterable[Exchange], *, origin: str | None = None) -> None:
+    """Raises InputError, naming the file, where there is a body that no exchange has. Hidden files are nobody's."""
+    recorded = {exchange.file for exchange in exchanges}
+    for path in sorted(root.rglob("*.json")):
+        file = path.relative_to(root).as_posix()
+        if file not in recorded and not path.name.startswith("."):
+            raise InputError(f"{origin or root}/{file}: was added after the index was written", code="edited")
+
+
 def write_file(path: Path, data: bytes, *, durable: bool = True) -> None:
     """Put `data` at `path` whole or not at all. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
