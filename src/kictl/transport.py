@@ -35,6 +35,8 @@ T = TypeVar("T")
 USER_AGENT: Final = f"kictl/{__version__} (+{PROJECT_URL})"
 
 MAX_REDIRECTS: Final = 3
+LONGEST_WAIT: Final = 1e9
+"""Seconds, some 30 years: what a server asks for beyond that is the same, and no date overflows."""
 
 _INFLATED = {"gzip", "x-gzip", "deflate"}
 _JSON_TYPE = re.compile(r"application/(json|[a-z0-9!#$&^_.-]+\+json)", re.IGNORECASE)
@@ -378,15 +380,15 @@ def _conditions(cached: tuple[Exchange, bytes] | None) -> dict[str, str]:
 
 def _same_host(url: httpx.URL, target: httpx.URL) -> httpx.URL:
     if (target.scheme, target.host, target.port) != (url.scheme, url.host, url.port) or target.userinfo:
-        host = _shown(target.raw_host.decode("ascii", "replace"))
-        raise _TransientError(f"redirected elsewhere, to {host}, which is not followed", "redirect")
+        where = _shown(f"{target.scheme}://{target.netloc.decode('ascii', 'replace')}")
+        raise _TransientError(f"redirected elsewhere, to {where}, which is not followed", "redirect")
     return target
 
 
 def _retry_after(value: str) -> float:
     """Seconds from a Retry-After header, 0 where there is none that can be read."""
-    if re.fullmatch(r"[0-9]{1,9}", value):
-        return float(value)
+    if re.fullmatch(r"[0-9]{1,300}", value):
+        return min(float(value), LONGEST_WAIT)
     with suppress(ValueError, TypeError, OverflowError):
         moment = parsedate_to_datetime(value)
         return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
