@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,12 +10,17 @@ import typer
 
 from kictl.cli.options import (
     CATALOGUE,
+    FORMAT,
+    GPUS,
     JSON,
+    ONE_DEFINITION,
+    ORDER,
+    STACKS,
+    Format,
+    Order,
     catalogue_path,
     command_app,
-    write_grids,
-    write_json,
-    write_text,
+    write_as,
 )
 from kictl.errors import UsageError
 
@@ -26,22 +30,6 @@ if TYPE_CHECKING:
 app = command_app()
 
 
-class Order(StrEnum):
-    """What a table is ranked by."""
-
-    LATENCY = "latency"
-    SOL_SCORE = "sol-score"
-
-
-class Format(StrEnum):
-    """How a comparison is written."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-
-
 @app.command()
 def compare(
     runs: Annotated[
@@ -49,13 +37,10 @@ def compare(
         typer.Argument(metavar="[RUN]...", help="2 to 8 runs: submission id, digest or its start, manifest file."),
     ] = None,
     *,
-    definition: Annotated[
-        str | None,
-        typer.Option("--definition", "-d", metavar="PATTERN", help="Full name, number prefix or part of a name."),
-    ] = None,
-    gpu: Annotated[list[str] | None, typer.Option("--gpu", help="Only this GPU; repeatable.")] = None,
-    stack: Annotated[list[str] | None, typer.Option("--stack", help="Only this stack version; repeatable.")] = None,
-    by: Annotated[Order, typer.Option("--by", help="What to rank by.")] = Order.LATENCY,
+    definition: Annotated[str | None, ONE_DEFINITION] = None,
+    gpu: GPUS = None,
+    stack: STACKS = None,
+    by: ORDER = Order.LATENCY,
     all_submissions: Annotated[bool, typer.Option("--all", help="Every submission, not the best per author.")] = False,
     listed_only: Annotated[
         bool, typer.Option("--listed-only", help="Leave out what the source no longer lists.")
@@ -63,7 +48,7 @@ def compare(
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="At most so many rows per table.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say why what is apart is apart.")] = False,
     with_best: Annotated[bool, typer.Option("--with-best", help="Add the first of the runs' cohort.")] = False,
-    output: Annotated[Format, typer.Option("--format", help="Form of the output.")] = Format.TABLE,
+    output: FORMAT = Format.TABLE,
     as_json: JSON = False,
     catalog: CATALOGUE = None,
 ) -> int:
@@ -105,13 +90,12 @@ def _compare_definition(pattern: str, options: Options, path: Path, form: Format
 
     with Catalogue.open(path) as catalogue:
         found = comparing.compare(catalogue, pattern, options)
-    if form is Format.JSON:
-        write_json(rendering.to_json(found))
-    elif form is Format.CSV:
-        write_text(rendering.to_csv(found))
-    else:
-        quoted = form is Format.MARKDOWN
-        write_grids(lambda roomy: rendering.to_grids(found, roomy=roomy, dated=quoted), markdown=quoted)
+    write_as(
+        form,
+        record=lambda: rendering.to_json(found),
+        csv=lambda: rendering.to_csv(found),
+        grids=lambda roomy: rendering.to_grids(found, roomy=roomy, dated=form is Format.MARKDOWN),
+    )
     return 0
 
 
@@ -126,12 +110,10 @@ def _compare_runs(names: list[str], path: Path, form: Format, *, explain: bool, 
     needs_none = all(map(pairing.is_file, names)) and not with_best and not path.exists()
     with nullcontext() if needs_none else Catalogue.open(path) as catalogue:
         found = pairing.pair(catalogue, names, sys.stdin.buffer, with_best=with_best)
-    if form is Format.JSON:
-        write_json(rendering.to_json(found))
-    elif form is Format.CSV:
-        write_text(rendering.to_csv(found))
-    else:
-        write_grids(
-            lambda roomy: rendering.to_grids(found, roomy=roomy, explain=explain), markdown=form is Format.MARKDOWN
-        )
+    write_as(
+        form,
+        record=lambda: rendering.to_json(found),
+        csv=lambda: rendering.to_csv(found),
+        grids=lambda roomy: rendering.to_grids(found, roomy=roomy, explain=explain),
+    )
     return 0 if found.verdict.comparable else 1

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from kictl.cli.options import CATALOGUE, JSON, catalogue_path, command_app, write_grids, write_json, write_text
+from kictl.cli.options import (
+    CATALOGUE,
+    FORMAT,
+    GPUS,
+    JSON,
+    ONE_DEFINITION,
+    STACKS,
+    Format,
+    catalogue_path,
+    command_app,
+    write_as,
+)
 
 app = command_app()
 
@@ -17,26 +27,14 @@ WIDEST, NARROWEST, MARGIN = 100, 30, 4
 """Characters of a drawing at most and at least, and how many it leaves free of the terminal."""
 
 
-class Format(StrEnum):
-    """How a history is written."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-
-
 @app.command()
 def history(
     *,
-    definition: Annotated[
-        str,
-        typer.Option("--definition", "-d", metavar="PATTERN", help="Full name, number prefix or part of a name."),
-    ],
-    gpu: Annotated[list[str] | None, typer.Option("--gpu", help="Only this GPU; repeatable.")] = None,
-    stack: Annotated[list[str] | None, typer.Option("--stack", help="Only this stack version; repeatable.")] = None,
+    definition: Annotated[str, ONE_DEFINITION],
+    gpu: GPUS = None,
+    stack: STACKS = None,
     no_plot: Annotated[bool, typer.Option("--no-plot", help="Tables only.")] = False,
-    output: Annotated[Format, typer.Option("--format", help="Form of the output.")] = Format.TABLE,
+    output: FORMAT = Format.TABLE,
     as_json: JSON = False,
     catalog: CATALOGUE = None,
 ) -> None:
@@ -54,15 +52,17 @@ def history(
     with Catalogue.open(catalogue_path(catalog)) as catalogue:
         found = records.history(catalogue, definition, options)
     form = Format.JSON if as_json else output
-    if form is Format.JSON:
-        write_json(rendering.to_json(found))
-    elif form is Format.CSV:
-        write_text(rendering.to_csv(found))
-    elif form is Format.MARKDOWN:
-        write_grids(lambda _: rendering.to_grids(found), markdown=True)
-    else:
-        dumb = sys.stdout.isatty() and os.environ.get("TERM") == "dumb"
-        pens = plot.ASCII if dumb else plot.UNICODE
-        width = min(WIDEST, table.width() - MARGIN)
-        drawn = 0 if no_plot or width < NARROWEST else width
-        write_grids(lambda _: rendering.to_grids(found, width=drawn, pens=pens))
+    drawn = 0 if no_plot or form is not Format.TABLE else _width(table.width())
+    dumb = sys.stdout.isatty() and os.environ.get("TERM") == "dumb"
+    write_as(
+        form,
+        record=lambda: rendering.to_json(found),
+        csv=lambda: rendering.to_csv(found),
+        grids=lambda _: rendering.to_grids(found, width=drawn, pens=plot.ASCII if dumb else plot.UNICODE),
+    )
+
+
+def _width(columns: int) -> int:
+    """How wide a drawing is on so many columns; 0 where they are too few for one."""
+    width = min(WIDEST, columns - MARGIN)
+    return width if width >= NARROWEST else 0

@@ -8,7 +8,17 @@ from typing import Annotated
 
 import typer
 
-from kictl.cli.options import CATALOGUE, JSON, catalogue_path, command_app, write_json, write_text
+from kictl.cli.options import (
+    CATALOGUE,
+    DEFINITIONS,
+    JSON,
+    STACKS,
+    TAGS,
+    catalogue_path,
+    command_app,
+    write_json,
+    write_text,
+)
 from kictl.pace import MAX_CONCURRENCY, MAX_RATE, Limits
 from kictl.sources.names import SOL_EXECBENCH_URL
 
@@ -37,13 +47,10 @@ def sol_execbench(
         Path | None,
         typer.Option("--save", metavar="PATH", help="Keep a snapshot of what is read: a folder or .tar.zst."),
     ] = None,
-    definition: Annotated[
-        list[str] | None,
-        typer.Option("--definition", "-d", metavar="PATTERN", help="Only these; takes all that match."),
-    ] = None,
+    definition: DEFINITIONS = None,
     gpu: Annotated[list[str] | None, typer.Option("--gpu", help="Only runs on this GPU; repeatable.")] = None,
-    stack: Annotated[list[str] | None, typer.Option("--stack", help="Only this stack version; repeatable.")] = None,
-    tag: Annotated[list[str] | None, typer.Option("--tag", help="Only definitions with this tag; repeatable.")] = None,
+    stack: STACKS = None,
+    tag: TAGS = None,
     concurrency: Annotated[int, typer.Option("--concurrency", min=1, help="Requests at once.")] = MAX_CONCURRENCY,
     rate: Annotated[float, typer.Option("--rate", min=0.01, help="Starts of requests per second.")] = MAX_RATE,
     fresh: Annotated[bool, typer.Option("--fresh", help="Do not resume an interrupted import.")] = False,

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kictl.cli.compare import Format, Order
-from kictl.cli.options import CATALOGUE, JSON, catalogue_path, command_app, write_grids, write_json, write_text
+from kictl.cli.options import (
+    CATALOGUE,
+    DEFINITIONS,
+    FORMAT,
+    GPUS,
+    JSON,
+    ORDER,
+    STACKS,
+    TAGS,
+    Format,
+    Order,
+    catalogue_path,
+    command_app,
+    write_as,
+)
+
+if TYPE_CHECKING:
+    from kictl.workflow.leaders import Filter
 
 app = command_app()
 
@@ -27,21 +43,18 @@ class Sort(StrEnum):
 @app.command()
 def leaders(
     *,
-    definition: Annotated[
-        list[str] | None,
-        typer.Option("--definition", "-d", metavar="PATTERN", help="Only these; takes all that match."),
-    ] = None,
-    gpu: Annotated[list[str] | None, typer.Option("--gpu", help="Only this GPU; repeatable.")] = None,
-    stack: Annotated[list[str] | None, typer.Option("--stack", help="Only this stack version; repeatable.")] = None,
-    tag: Annotated[list[str] | None, typer.Option("--tag", help="Only definitions with this tag; repeatable.")] = None,
+    definition: DEFINITIONS = None,
+    gpu: GPUS = None,
+    stack: STACKS = None,
+    tag: TAGS = None,
     author: Annotated[
         list[str] | None, typer.Option("--author", help="Only cohorts that this author has a run in; repeatable.")
     ] = None,
-    by: Annotated[Order, typer.Option("--by", help="What to rank by.")] = Order.LATENCY,
+    by: ORDER = Order.LATENCY,
     sort: Annotated[
         Sort, typer.Option("--sort", help="Name, widest gap, oldest, fewest authors, closest race, who leads.")
     ] = Sort.DEFINITION,
-    output: Annotated[Format, typer.Option("--format", help="Form of the output.")] = Format.TABLE,
+    output: FORMAT = Format.TABLE,
     as_json: JSON = False,
     catalog: CATALOGUE = None,
 ) -> None:
@@ -53,19 +66,31 @@ def leaders(
     from kictl.render import leaders as rendering
     from kictl.workflow import leaders as leading
 
-    wanted = leading.Filter(
-        gpus=tuple(gpu or ()),
-        stacks=tuple(stack or ()),
-        tags=tuple(tag or ()),
-        authors=tuple(author or ()),
-        definitions=tuple(definition or ()),
-    )
     with Catalogue.open(catalogue_path(catalog)) as catalogue:
+        wanted = chosen(definition, gpu, stack, tag, author)
         found = leading.leaders(catalogue, wanted, by=by.value, sort=sort.value)
-    form = Format.JSON if as_json else output
-    if form is Format.JSON:
-        write_json(rendering.to_json(found))
-    elif form is Format.CSV:
-        write_text(rendering.to_csv(found))
-    else:
-        write_grids(lambda _: rendering.to_grids(found), markdown=form is Format.MARKDOWN)
+    write_as(
+        Format.JSON if as_json else output,
+        record=lambda: rendering.to_json(found),
+        csv=lambda: rendering.to_csv(found),
+        grids=lambda _: rendering.to_grids(found),
+    )
+
+
+def chosen(
+    definitions: list[str] | None,
+    gpus: list[str] | None,
+    stacks: list[str] | None,
+    tags: list[str] | None,
+    authors: list[str] | None,
+) -> Filter:
+    """The cohorts that options ask for."""
+    from kictl.workflow.leaders import Filter
+
+    return Filter(
+        gpus=tuple(gpus or ()),
+        stacks=tuple(stacks or ()),
+        tags=tuple(tags or ()),
+        authors=tuple(authors or ()),
+        definitions=tuple(definitions or ()),
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,35 @@ import typer
 if TYPE_CHECKING:
     from kictl.render.grid import Grid
 
+
+class Format(StrEnum):
+    """How what was found is written."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+
+
+class Order(StrEnum):
+    """What is ranked by."""
+
+    LATENCY = "latency"
+    SOL_SCORE = "sol-score"
+
+
+ONE_DEFINITION = typer.Option(
+    "--definition", "-d", metavar="PATTERN", help="Full name, number prefix or part of a name."
+)
+DEFINITIONS = Annotated[
+    list[str] | None,
+    typer.Option("--definition", "-d", metavar="PATTERN", help="Only these; takes all that match."),
+]
+GPUS = Annotated[list[str] | None, typer.Option("--gpu", help="Only this GPU; repeatable.")]
+STACKS = Annotated[list[str] | None, typer.Option("--stack", help="Only this stack version; repeatable.")]
+TAGS = Annotated[list[str] | None, typer.Option("--tag", help="Only definitions with this tag; repeatable.")]
+ORDER = Annotated[Order, typer.Option("--by", help="What to rank by.")]
+FORMAT = Annotated[Format, typer.Option("--format", help="Form of the output.")]
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON, also on failure.")]
 CATALOGUE = Annotated[
     Path | None,
@@ -35,6 +65,18 @@ def catalogue_path(option: Path | None) -> Path:
     from kictl import paths
 
     return option or paths.catalogue_path()
+
+
+def write_as(
+    form: Format, *, record: Callable[[], Any], csv: Callable[[], str], grids: Callable[[bool], Sequence[Grid]]
+) -> None:
+    """What was found on stdout, in the form that was asked for; only that one is made."""
+    if form is Format.JSON:
+        write_json(record())
+    elif form is Format.CSV:
+        write_text(csv())
+    else:
+        write_grids(grids, markdown=form is Format.MARKDOWN)
 
 
 def write_json(value: Any) -> None:

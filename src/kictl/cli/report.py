@@ -8,7 +8,17 @@ from typing import Annotated
 
 import typer
 
-from kictl.cli.options import CATALOGUE, JSON, catalogue_path, command_app, write_json, write_text
+from kictl.cli.options import (
+    CATALOGUE,
+    DEFINITIONS,
+    GPUS,
+    JSON,
+    STACKS,
+    catalogue_path,
+    command_app,
+    write_json,
+    write_text,
+)
 
 app = command_app()
 
@@ -27,11 +37,9 @@ def report(
         Path,
         typer.Option("--out", "-o", metavar="DIR", help="The folder to write: absent, empty, or an earlier report."),
     ],
-    definition: Annotated[
-        list[str] | None, typer.Option("--definition", "-d", metavar="PATTERN", help="Only these; repeatable.")
-    ] = None,
-    gpu: Annotated[list[str] | None, typer.Option("--gpu", help="Only this GPU; repeatable.")] = None,
-    stack: Annotated[list[str] | None, typer.Option("--stack", help="Only this stack version; repeatable.")] = None,
+    definition: DEFINITIONS = None,
+    gpu: GPUS = None,
+    stack: STACKS = None,
     runs: Annotated[Runs, typer.Option("--runs", help="Which runs have a page of their own.")] = Runs.ALL,
     as_json: JSON = False,
     catalog: CATALOGUE = None,
