@@ -213,3 +213,12 @@ def test_what_a_killed_export_leaves_is_removed_by_the_next(no_time: Path, tmp_p
     out = tmp_path / "runs.csv"
     assert kictl("export", "--what", "runs", "--format", "csv", "-o", out, "--catalog", no_time).code == 0
     assert sorted(tmp_path.iterdir()) == [running, out]
+
+
+def test_there_is_no_gap_to_close_where_the_baseline_is_below_the_bound(tmp_path: Path) -> None:
+    rows = [row(1, "a", 0.005), row(2, "b", 0.006)]
+    path = imported(tmp_path / "board", tmp_path / "c.sqlite", [(detail(1, "001_one", sol_ms=0.02), rows)])
+    out = kictl("compare", "1", "2", "--catalog", path).out.partition("\n\n")[0]
+    assert "SOL bound" in out
+    assert "baseline" in out
+    assert "%" not in out

@@ -115,14 +115,15 @@ def _measured(pairing: Pairing) -> tuple[tuple[Any, ...], tuple[Row, ...], tuple
     fastest = min(item.latency_ns for item in pairing.measured)
     unit = numbers.unit_for(fastest)
     bounds = pairing.bounds
+    whole, nothing = ("100 %", "0 %") if any(item.closed is not None for item in pairing.measured) else ("–", "–")
     order = sorted(range(len(pairing.runs)), key=lambda position: (pairing.measured[position].latency_ns, position))
     rows = [
-        _reference("SOL bound", bounds.sol_bound_ns if bounds else None, fastest, unit, "100 %"),
+        _reference("SOL bound", bounds.sol_bound_ns if bounds else None, fastest, unit, whole),
         *(
             _row(letter(position), pairing.runs[position], pairing.measured[position], fastest, unit)
             for position in order
         ),
-        _reference("baseline", bounds.scoring_baseline_ns if bounds else None, fastest, unit, "0 %"),
+        _reference("baseline", bounds.scoring_baseline_ns if bounds else None, fastest, unit, nothing),
     ]
     near = [is_near(item.latency_ns, fastest) and item.latency_ns != fastest for item in pairing.measured]
     foot = ["gap closed: how far the latency has come from the scoring baseline to the SOL bound"]
