@@ -109,7 +109,7 @@ def test_a_submission_becomes_a_run(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="is not a run: not-completed, no-latency") as caught:
             dossier.dossier(catalogue, "1")
     assert isinstance(it, Ineligible)
-    assert (it.reasons, caught.value.code) == (("not-completed", "no-latency"), "not_a_run")
+    assert (it.row.reasons, caught.value.code) == (("not-completed", "no-latency"), "not_a_run")
     imported(tmp_path / "2", path, [(board, [row(1, "a", 0.004)])])
     with Catalogue.open(path) as catalogue:
         assert [e.what for e in dossier.dossier(catalogue, "1").history.events] == ["first-seen", "became-run"]

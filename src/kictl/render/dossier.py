@@ -124,17 +124,18 @@ def _history_json(history: History) -> dict[str, Any]:
 
 def ineligible_json(sheet: Ineligible) -> dict[str, Any]:
     """What is known of a submission that is not a run."""
+    row = sheet.row
     return {
-        "submission": sheet.submission,
+        "submission": row.submission,
         "standing": "ineligible",
-        "reasons": list(sheet.reasons),
-        "unlisted": sheet.unlisted,
+        "reasons": list(row.reasons),
+        "unlisted": row.unlisted,
         "identity": {
-            "author": sheet.author,
-            "source": sheet.source,
-            "definition": sheet.definition,
-            "gpu": sheet.gpu,
-            "stack": sheet.stack,
+            "author": row.author,
+            "source": row.source,
+            "definition": row.definition,
+            "gpu": row.gpu,
+            "stack": row.stack,
         },
         "history": _history_json(sheet.history),
         "source_row": sheet.facts,
@@ -183,12 +184,13 @@ def to_grids(dossier: Dossier) -> list[Grid]:
 
 def ineligible_grids(sheet: Ineligible) -> list[Grid]:
     """Why a submission is not a run, and what else is known of it."""
-    reasons = [(reason, EXCLUDED.get(reason, "as the source says")) for reason in sheet.reasons]
-    row = [(name, str(value)) for name, value in sheet.facts.items() if value is not None]
+    row = sheet.row
+    reasons = [(reason, EXCLUDED.get(reason, "as the source says")) for reason in row.reasons]
+    said = [(name, str(value)) for name, value in sheet.facts.items() if value is not None]
     return [
-        fact_sheet(f"Submission {sheet.submission} by {named(sheet.author)} is not a run", reasons),
+        fact_sheet(f"Submission {row.submission} by {named(row.author)} is not a run", reasons),
         fact_sheet("History", list(_history(sheet.history))),
-        fact_sheet("What the source says", row),
+        fact_sheet("What the source says", said),
     ]
 
 

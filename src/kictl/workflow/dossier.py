@@ -111,16 +111,9 @@ class Dossier:
 
 @dataclass(frozen=True, slots=True)
 class Ineligible:
-    """A submission that never was a run, and why. `reasons` are the codes of what it lacks."""
+    """A submission that never was a run: the reasons in its row are the codes of what it lacks."""
 
-    submission: str
-    source: str
-    author: str
-    definition: str
-    gpu: str
-    stack: str | None
-    reasons: tuple[str, ...]
-    unlisted: bool
+    row: SubmissionRow
     history: History
     facts: Json
     as_of: str | None
@@ -192,14 +185,7 @@ def of_run(catalogue: Catalogue, row: RunRow) -> Dossier:
 def ineligible(catalogue: Catalogue, row: SubmissionRow) -> Ineligible:
     """What is known of a submission that is not a run."""
     return Ineligible(
-        submission=row.submission,
-        source=row.source,
-        author=row.author,
-        definition=row.definition,
-        gpu=row.gpu,
-        stack=row.stack,
-        reasons=row.reasons,
-        unlisted=row.unlisted,
+        row=row,
         history=_history(catalogue, row.id, dossiers.observations(catalogue, row.id)),
         facts=dossiers.facts(catalogue, row.id, None),
         as_of=dossiers.last_import_at(catalogue),
