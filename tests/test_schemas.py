@@ -237,6 +237,16 @@ def test_the_judge_explains_what_the_explainer_misses() -> None:
     assert (violation.pointer, violation.keyword) == ("/spec/measurements/0/value", "type")
 
 
+def test_violations_of_one_document_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    suite = json.loads((ROOT / "fixtures/manifests/good/WorkloadSuite-full.json").read_text("utf-8"))
+    suite["spec"]["cases"] = [5] * 50
+    assert len(schemas.violations("WorkloadSuite", suite)) == 50
+    monkeypatch.setattr(schemas, "MOST", 20)
+    assert [v.pointer for v in schemas.violations("WorkloadSuite", suite)] == sorted(
+        f"/spec/cases/{n}" for n in range(20)
+    )
+
+
 def test_what_a_violation_says() -> None:
     run = json.loads((ROOT / "fixtures/manifests/good/BenchmarkRun-minimal.json").read_text())
     del run["spec"]["status"]

@@ -82,11 +82,31 @@ def normalise(manifest: Json) -> tuple[Json, list[Spelling]]:
 
 
 def respelt(manifest: Json, spellings: Iterable[Spelling]) -> Json:
-    """The manifest with what these spellings stand for."""
+    """The manifest with what these spellings stand for; the given one is left as it is."""
+    copies: dict[str, Any] = {}
     for spelling in spellings:
         if spelling.problem is None:
-            manifest = _replaced(manifest, spelling.pointer.split("/")[1:], spelling.value)
-    return manifest
+            holder, _, key = spelling.pointer.rpartition("/")
+            _put(_copied(manifest, holder, copies), key, spelling.value)
+    result: Json = copies.get("", manifest)
+    return result
+
+
+def _copied(manifest: Json, place: str, copies: dict[str, Any]) -> Any:
+    """The copy of the container at a place, made once, in the copies of those around it."""
+    if place not in copies:
+        if place == "":
+            copies[place] = manifest.copy()
+        else:
+            outer, _, key = place.rpartition("/")
+            around = _copied(manifest, outer, copies)
+            copies[place] = around[key].copy()
+            _put(around, key, copies[place])
+    return copies[place]
+
+
+def _put(container: Any, key: str, value: Any) -> None:
+    container[int(key) if isinstance(container, list) else key] = value
 
 
 def _sets(spec: Json) -> list[Spelling]:
@@ -124,12 +144,3 @@ def _duration(place: str, text: str) -> Spelling:
         return Spelling(place, text, nanoseconds(text))
     except ValueError as error:
         return Spelling(place, text, None, str(error))
-
-
-def _replaced(value: Any, path: list[str], new: Any) -> Any:
-    if not path:
-        return new
-    copy = value.copy()
-    key = int(path[0]) if isinstance(value, list) else path[0]
-    copy[key] = _replaced(value[key], path[1:], new)
-    return copy

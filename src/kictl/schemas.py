@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from kictl.errors import UsageError
 
@@ -37,6 +38,8 @@ _OTHERS = (
     "upstream/submissions",
     "upstream/submission",
 )
+MOST: Final = 10_000
+"""The most violations that are told of one document: a bad one of 1 MiB could have half a million."""
 _URN = "urn:kictl:schema:"
 _SHOWN = 80
 """Longest value that a message repeats, in characters."""
@@ -82,10 +85,10 @@ def is_valid(name: str, document: Any) -> bool:
 
 
 def violations(name: str, document: Any) -> list[Violation]:
-    """Why `document` is refused, ordered by pointer; empty exactly where `is_valid` says yes."""
+    """Why `document` is refused, ordered by pointer; empty exactly where `is_valid` says yes, and at most MOST."""
     if is_valid(name, document):
         return []
-    found = set(_explained(name, document)) or set(_stated(name, document))
+    found = set(islice(_explained(name, document), MOST)) or set(islice(_stated(name, document), MOST))
     return sorted(found, key=lambda v: (v.pointer, v.keyword, v.message))
 
 
