@@ -13,7 +13,10 @@ from kictl.normalize.build import NormalizeError, manifest
 
 COMPARATOR = "sol_execbench_eval"
 # Part of a suite's identity, to the letter (published record).
-SUITE_CORRECTNESS = "Correctness must pass on every case in the SOL evaluation stack."
+SUITE_CORRECTNESS = {
+    "comparator": COMPARATOR,
+    "description": "Correctness must pass on every case in the SOL evaluation stack.",
+}
 
 _SUBSETS = frozenset({"L1", "L2", "Quant", "FlashInfer-Bench"})
 _ROLES = {"const": "constant", "expr": "derived", "var": "variable"}
@@ -67,7 +70,7 @@ def suite_manifest(detail: Json, operation: Manifest) -> Manifest:
     spec = {
         "operationSpecDigest": str(operation.digest),
         "cases": cases,
-        "correctness": {"comparator": COMPARATOR, "description": SUITE_CORRECTNESS},
+        "correctness": SUITE_CORRECTNESS,
         "aggregation": {"metric": "latency", "statistic": "mean"},
     }
     title = units.title(detail.get("title") or detail["name"])

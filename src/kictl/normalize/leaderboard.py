@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 from kictl import cohort, units
+from kictl.canonical import Digest
 from kictl.model import Definition, Json, Manifest, RunManifests, Submission
 from kictl.normalize.build import NormalizeError, manifest
-from kictl.normalize.definitions import COMPARATOR
+from kictl.normalize.definitions import COMPARATOR, SUITE_CORRECTNESS
 
 SOURCE = "sol-execbench"
 HARNESS = "SOL-ExecBench evaluation stack"
@@ -52,21 +53,26 @@ def run_manifests(row: Json, definition: Definition, gpu_type: str, stack: str |
     """All manifests of one eligible row."""
     protocol, environment = protocol_manifest(stack), environment_manifest(gpu_type, stack)
     implementation = _implementation(row, definition)
-    suite = definition.suite
+    operation, suite = definition.operation, definition.suite
     return RunManifests(
         run=_run(row, suite, implementation, protocol, environment),
         implementation=implementation,
         project=project_manifest(row["username"]),
         protocol=protocol,
         environment=environment,
-        comparison_key=cohort.comparison_key(
-            operation=definition.operation.digest,
-            workload=suite.digest,
-            protocol=protocol.digest,
-            environment=environment.digest,
-            correctness=suite.spec["correctness"],
-            metric="latency:mean:ns",
-        ),
+        comparison_key=_comparison_key(operation.digest, suite.digest, protocol.digest, environment.digest),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _comparison_key(operation: Digest, suite: Digest, protocol: Digest, environment: Digest) -> Digest:
+    return cohort.comparison_key(
+        operation=operation,
+        workload=suite,
+        protocol=protocol,
+        environment=environment,
+        correctness=SUITE_CORRECTNESS,
+        metric="latency:mean:ns",
     )
 
 
