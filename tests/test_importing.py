@@ -22,6 +22,7 @@ from kictl.render import imports
 from kictl.sources.interface import DefinitionRef, Listing, Reading
 from kictl.sources.leaderboard import SolExecBench
 from kictl.sources.recorded import open_snapshot
+from kictl.sources.snapshot import SnapshotWriter
 from kictl.workflow import importing, naming
 
 NAME = "001_norm"
@@ -242,6 +243,23 @@ def test_an_import_of_some_definitions_says_nothing_about_the_others(catalog: Ca
     assert counts(report) == {"unlisted": 1}
     assert catalog.ranked() == [("1", 5000, False)]
     assert catalog.ranked("002_gemm") == [("2", 4000, True)]
+
+
+def test_a_snapshot_of_some_definitions_says_nothing_about_the_others(catalog: Catalog, tmp_path: Path) -> None:
+    whole = catalog.load((detail(1, NAME), [A]), (detail(2, "002_gemm"), [B]))
+    board, part = tmp_path / "board 0", tmp_path / "part.tar.zst"
+    with (
+        SnapshotWriter(part) as record,
+        open_snapshot(board, record=record) as fetcher,
+        Catalogue.create(tmp_path / "other.sqlite") as catalogue,
+    ):
+        saved = importing.run(SolExecBench(fetcher), catalogue, importing.Selection(("002",)))
+    for path, digest in ((catalog.path, whole["catalog_digest"]), (tmp_path / "new.sqlite", saved["catalog_digest"])):
+        with open_snapshot(part) as fetcher, Catalogue.create(path) as catalogue:
+            report = importing.run(SolExecBench(fetcher), catalogue, importing.Selection())
+        assert (report["kernels"], report["received"], report["warnings"]) == (1, 1, [])
+        assert report["catalog_digest"] == digest
+    assert catalog.ranked() == [("1", 5000, False)]
 
 
 def test_an_import_of_one_gpu_or_stack_says_nothing_about_the_others(catalog: Catalog) -> None:

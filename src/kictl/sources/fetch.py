@@ -25,6 +25,10 @@ class Fetcher(ABC):
         Raises SourceError (network) or InputError (local files).
         """
 
+    def holds(self, path: str) -> bool:
+        """Whether there can be an answer at `path`: what only asking would tell may be there."""
+        return True
+
     def notes(self) -> str:
         """What there is to tell people while it works, such as retries; "" if nothing."""
         return ""

@@ -35,12 +35,17 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The definitions a source lists, with the rows of the list that could not be read."""
+    """The definitions a source lists, with the rows of the list that could not be read.
+
+    `is_part` says that the source lists more than it has, as a snapshot of some definitions does: `definitions` are
+    those that it has, and nothing is known of the others.
+    """
 
     definitions: tuple[DefinitionRef, ...]
     quarantined: tuple[Quarantined, ...] = ()
     drift: tuple[Drift, ...] = ()
     bodies: Mapping[str, str] = field(default_factory=dict)
+    is_part: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,9 @@ class SolExecBench(Source):
                 _add_ref(refs, _ref(row, drift))
             except NormalizeError as error:
                 bad.append(_quarantined(f"kernels[{position}]", error, row))
-        return Listing(tuple(refs.values()), tuple(bad), drift.result(), {body.name: body.digest})
+        held = tuple(ref for ref in refs.values() if self.fetcher.holds(_detail_path(ref)))
+        bodies = {body.name: body.digest}
+        return Listing(held, tuple(bad), drift.result(), bodies, is_part=len(held) < len(refs))
 
     def read(self, ref: DefinitionRef) -> Reading:
         drift = DriftLog()
@@ -93,7 +95,7 @@ class SolExecBench(Source):
         self, ref: DefinitionRef, drift: DriftLog
     ) -> tuple[Definition | None, Quarantined | None, dict[str, str]]:
         """The definition, or why there is none; and the body that was read."""
-        where = f"kernels/{ref.external_id}"
+        where = _detail_path(ref)
         try:
             body, (detail, strict) = self.fetcher.fetch(where, {}, _detail)
         except SourceError as error:
@@ -117,6 +119,10 @@ class SolExecBench(Source):
             if error.code != "not_found":
                 raise
             return paging.Listing(problem="it was not found")
+
+
+def _detail_path(ref: DefinitionRef) -> str:
+    return f"kernels/{ref.external_id}"
 
 
 def _data(body: bytes, schema: str, listed: str) -> tuple[Json, list[Any], bool]:

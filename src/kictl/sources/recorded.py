@@ -155,6 +155,9 @@ class Snapshot(Replay):
             self._asked[target] += 1
         return exchange, read_body(self._root, exchange, origin=self.origin)
 
+    def holds(self, path: str) -> bool:
+        return path in self._answers
+
     def _missing(self, path: str, params: Mapping[str, str]) -> InputError:
         return InputError(
             f"{self.origin}: has no answer recorded for {request_target(path, params)}", code="not_recorded"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kictl import __version__, patterns, units
@@ -12,7 +12,7 @@ from kictl.catalogue.store import Catalogue
 from kictl.catalogue.writer import ImportWriter
 from kictl.errors import UsageError
 from kictl.model import Submission
-from kictl.sources.interface import DefinitionRef, Reading, Source
+from kictl.sources.interface import DefinitionRef, Listing, Reading, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,12 @@ class Selection:
             for ref in listed
             if (not self.definitions or ref.name in wanted) and (not self.tags or set(self.tags) & set(ref.tags))
         ]
+
+    def within(self, listing: Listing) -> Selection:
+        """The same of a source that has a part of what it lists: that part is then what is wanted."""
+        if self.definitions or not listing.is_part:
+            return self
+        return replace(self, definitions=tuple(ref.name for ref in listing.definitions))
 
     def takes(self, submission: Submission) -> bool:
         gpus = {units.gpu(name).name for name in self.gpus}
@@ -69,6 +75,7 @@ def run(
 ) -> dict[str, Any]:
     """Imports, and returns the report of the whole event. What was committed stays, whatever happens."""
     listing = source.listing()
+    selection = selection.within(listing)
     refs = selection.refs(listing.definitions)
     writer = ImportWriter.begin(
         catalogue,
