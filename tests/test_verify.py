@@ -495,6 +495,9 @@ def test_findings_are_counted_beyond_what_is_kept() -> None:
 def test_expect_is_for_one_manifest() -> None:
     with pytest.raises(UsageError, match="one manifest"):
         checked(RUN, RUN, expect=identity(RUN))
+    with pytest.raises(UsageError, match="not 0"):
+        checked({"table": "runs", "row": {"manifest": None}}, expect=identity(RUN))
+    assert checked(RUN | {"spec": None}, expect=identity(RUN)).exit_code() == 1
 
 
 def test_exit_codes() -> None:

@@ -62,8 +62,9 @@ def verify(
         for finding in late:
             if finding.rule in wanted:
                 tally.tell(finding)
-    if options.expect is not None and (tally.checked != 1 or tally.matched > 1):
-        raise UsageError(f"--expect is for one manifest or bundle, not {tally.checked}", code="expect_many")
+    if options.expect is not None and (tally.checked != 1 or not (tally.matched or tally.severities["error"])):
+        manifests = tally.matched if tally.checked == 1 else tally.checked
+        raise UsageError(f"--expect is for one manifest or bundle, not {manifests}", code="expect_many")
     return Report(
         checked=tally.checked,
         manifests=tally.manifests,
