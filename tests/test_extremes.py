@@ -222,3 +222,16 @@ def test_there_is_no_gap_to_close_where_the_baseline_is_below_the_bound(tmp_path
     assert "SOL bound" in out
     assert "baseline" in out
     assert "%" not in out
+
+
+def test_columns_that_there_is_no_room_for_are_named(no_time: Path) -> None:
+    wide = kictl("leaders", "--catalog", no_time, COLUMNS="140").out
+    assert "no room for" not in wide
+    header = next(line for line in wide.split("\n") if line.startswith("definition")).split()
+    for columns in (80, 60, 40):
+        out = kictl("leaders", "--catalog", no_time, COLUMNS=str(columns)).out
+        left_out = re.search(r"no room for: (.*(?:\n(?!gap).*)*)", out)
+        shown = next(line for line in out.split("\n") if line.startswith("definition")).split()
+        hidden = left_out[1].replace("\n", " ").split(", ") if left_out else []
+        assert sorted([*shown, *" ".join(hidden).split()]) == sorted(header)
+    assert hidden

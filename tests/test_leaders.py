@@ -156,6 +156,7 @@ def test_tables_at_80_columns(path: Path) -> None:
         "─────────────────────────────────────────────────────────────────────────\n"
         "001_norm    4.000 a  1= 1≈ 6.000 11.00      10   11   28 4.000× 0.7500  1\n"
         "002_rope    5.000 b  1≈        –     –       2    2   22 2.500× 0.6923 40\n"
+        "no room for: date\n"
         "gap: the first's latency over the SOL bound; close: shares the first place (=),\n"
         "within 5 % of it (≈)\n"
     )

@@ -55,7 +55,7 @@ def render(grids: Sequence[Grid], *, columns: int, roomy: bool, colour: bool) ->
         if grid.rows and grid.facts:
             _print_facts(console, grid)
         elif grid.rows:
-            console.print(_table(grid, columns, gap=2 if roomy else 1))
+            _print_table(console, grid, gap=2 if roomy else 1)
         for line in grid.foot:
             _print_line(console, line, "dim")
     return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
@@ -69,8 +69,9 @@ def _print_line(console: Console, line: str, style: str) -> None:
         console.print(Text(" " * indent) + part, style=style)
 
 
-def _table(grid: Grid, columns: int, gap: int) -> Table:
-    widths = _widths(grid, columns, gap)
+def _print_table(console: Console, grid: Grid, gap: int) -> None:
+    """The columns that there is room for, and the names of the others."""
+    widths = _widths(grid, console.width, gap)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold")
     for position, column_width in widths.items():
         column = grid.columns[position]
@@ -78,7 +79,9 @@ def _table(grid: Grid, columns: int, gap: int) -> Table:
     for row in grid.rows:
         cells = [Text(printable(row.cells[position])) for position in widths]
         table.add_row(*cells, style="dim" if row.reference else None)
-    return table
+    console.print(table)
+    if hidden := [column.name for position, column in enumerate(grid.columns) if position not in widths]:
+        _print_line(console, f"no room for: {', '.join(hidden)}", "dim")
 
 
 def _print_facts(console: Console, grid: Grid) -> None:
