@@ -148,6 +148,14 @@ def test_the_text_for_people(tmp_path: Path) -> None:
     assert (strict.code, "[reference/unresolved]" in strict.out) == (1, True)
 
 
+def test_a_file_that_cannot_be_parsed_is_marked_at_its_line(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{\n  "a": 1,\n  "a": 2\n}\n')
+    done = _in(tmp_path, "verify", "x.json", "--format", "github")
+    assert done.out.splitlines()[0] == (
+        "::error file=x.json,line=3,title=parse/duplicate-member::/a the member occurs twice (column 3)"
+    )
+
+
 def _in(folder: Path, *arguments: str) -> Done:
     done = subprocess.run(
         [Path(sys.executable).with_name("kictl"), *arguments], cwd=folder, capture_output=True, text=True, check=False

@@ -103,7 +103,9 @@ class Checker:
     def _unreadable(self, error: ParseError) -> None:
         self._tally.checked += 1
         self._tally.unreadable += 1
-        self._tell(parsing.problem(error, of_a_line=self._line is not None), "")
+        if self._line is None:
+            self._line = error.line
+        self._tell(parsing.problem(error), "")
 
     def _value(self, value: Any, base: str) -> None:
         """A manifest, a bundle, or a line that has one of them in it."""

@@ -29,13 +29,8 @@ _RULES = (
 _EXPECTED = {declare(f"parse/{name}", "error", why, example): expected for name, expected, why, example in _RULES}
 
 
-def problem(error: ParseError, *, of_a_line: bool) -> Problem:
-    """A parse error as a finding's content; `of_a_line` where that stands on a line of many, which is told."""
+def problem(error: ParseError) -> Problem:
+    """A parse error as a finding's content, but for the line."""
     rule = error.rule if error.rule in _EXPECTED else "parse/syntax"
-    return Problem(rule, error.pointer, error.detail + _place(error, of_a_line), _EXPECTED[rule], error.detail)
-
-
-def _place(error: ParseError, of_a_line: bool) -> str:
-    if error.line is None:
-        return ""
-    return f" (column {error.column})" if of_a_line else f" (line {error.line}, column {error.column})"
+    column = "" if error.column is None else f" (column {error.column})"
+    return Problem(rule, error.pointer, error.detail + column, _EXPECTED[rule], error.detail)
