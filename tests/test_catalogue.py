@@ -18,6 +18,7 @@ from kictl.catalogue.store import APPLICATION_ID, Catalogue
 from kictl.errors import CatalogueError
 from kictl.model import Manifest
 from leaderboards import FIXTURE, import_folder
+from processes import kictl
 
 
 @pytest.fixture
@@ -122,6 +123,31 @@ def test_a_torn_database(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     with pytest.raises(CatalogueError), Catalogue.open(path) as catalogue:
         list(catalogue.manifests())
+
+
+@pytest.mark.parametrize(
+    ("damage", "command"),
+    [
+        ("UPDATE import SET report = CAST(x'ff' AS TEXT)", ("imports",)),
+        ("UPDATE import SET report = '{'", ("imports",)),
+        ("UPDATE manifest SET body = x'00'", ("export",)),
+        ("UPDATE manifest SET body = CAST('{\"a\":' AS BLOB)", ("export",)),
+        ("PRAGMA foreign_keys = OFF; DELETE FROM manifest WHERE kind = 'WorkloadSuite'", ("show", "042_moe")),
+    ],
+)
+def test_damage_is_the_files_fault(path: Path, damage: str, command: tuple[str, ...]) -> None:
+    import_folder(FIXTURE, path)
+    with sqlite3.connect(path) as db:
+        db.executescript(damage)
+    done = kictl(*command, "--catalog", path)
+    assert (done.code, done.out, done.err.count("\n")) == (5, "", 1), done
+    assert "damaged" in done.err or "decode" in done.err
+
+
+def test_a_mistake_of_the_program_is_none_of_the_files(path: Path) -> None:
+    import_folder(FIXTURE, path)
+    with pytest.raises(TypeError, match="ours"), Catalogue.open(path):
+        raise TypeError("ours")
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:

@@ -341,6 +341,7 @@ def test_the_catalogue_verifies(catalogue: Path) -> None:
         ("UPDATE submission SET latency_ns = latency_ns + 1 WHERE run_id IS NOT NULL", "catalogue/row"),
         ("UPDATE submission SET sol_score = 0.9 WHERE run_id IS NOT NULL", "catalogue/row"),
         ("DELETE FROM manifest WHERE kind = 'ImplementationRevision'", "parse/compression"),
+        ("DELETE FROM manifest WHERE kind = 'BenchmarkRun'", "catalogue/row"),
     ],
 )
 def test_a_changed_catalogue_is_found(statement: str, rule: str, copy: Path) -> None:

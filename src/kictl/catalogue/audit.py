@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from kictl import canonical, cohort
 from kictl.canonical import Digest
-from kictl.catalogue.store import Catalogue, wrapped
+from kictl.catalogue.store import Catalogue, decoded, wrapped
 from kictl.documents import Document
 from kictl.model import Finding
 from kictl.strictjson import ParseError
@@ -34,7 +33,7 @@ class Audit:
                 try:
                     manifest = codec.unpack(body)
                 except Exception as error:  # noqa: BLE001 - whatever a damaged body leads to is a finding
-                    broken = ParseError("parse/compression", f"the stored body is damaged: {error}")
+                    broken = ParseError("parse/compression", str(error))
                     yield Document(subject, b"", error=broken, claim=digest)
                     continue
                 yield Document(subject, canonical.to_json(manifest), claim=digest)
@@ -46,16 +45,21 @@ class Audit:
         """To be asked for once all documents have been read."""
         yield from self._kinds
         with wrapped(self._catalogue.path):
+            yield from self._references()
             yield from self._bounds()
             yield from self._cohorts()
             yield from self._submissions()
+
+    def _references(self) -> Iterator[Finding]:
+        for table, row, referred, _ in self._catalogue.db.execute("PRAGMA foreign_key_check"):
+            yield self._mismatch(ROW, f"{table} {row}", f"a row of {referred} that it refers to", "none")
 
     def _bounds(self) -> Iterator[Finding]:
         for bounds_id, raw in self._catalogue.db.execute("SELECT id, digest FROM bounds ORDER BY id"):
             cases = self._catalogue.db.execute(
                 "SELECT axes, baseline_ms, sol_ms FROM bounds_case WHERE bounds_id = ? ORDER BY position", (bounds_id,)
             )
-            listed = [{"axes": json.loads(a), "baseline_latency_ms": b, "sol_ms": s} for a, b, s in cases]
+            listed = [{"axes": decoded(a), "baseline_latency_ms": b, "sol_ms": s} for a, b, s in cases]
             found = canonical.digest(listed)
             if found.raw != raw:
                 yield self._mismatch(BOUNDS, f"bounds {bounds_id}", found, Digest.from_raw(raw))

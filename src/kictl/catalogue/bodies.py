@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import Any, Final
 
 from kictl import canonical
-from kictl.canonical import Digest
+from kictl.canonical import Digest, ParseError
+from kictl.errors import CatalogueError
 
 LEVEL: Final = 3
 MAX_BODY: Final = 64 * 2**20
@@ -39,6 +40,7 @@ class Codec:
             level=LEVEL, dict_data=shared, write_checksum=False, write_dict_id=False
         )
         self._decompressor = zstandard.ZstdDecompressor(dict_data=shared)
+        self._broken = zstandard.ZstdError
         self._ids: dict[bytes, int] = {}
         self._look_up = id_of
         self._digest_of = lru_cache(REMEMBERED)(digest_of)
@@ -59,13 +61,16 @@ class Codec:
         return text if _MARK in text else self._compressor.compress(referring(text, self._id_of))
 
     def unpack(self, body: bytes) -> Any:
-        """The value. What `digest_of` raises for a row that is not there passes through."""
+        """The value. Raises CatalogueError for a damaged body, or as `digest_of` does."""
         text = body
-        if not body.startswith(_JSON):
-            text = self._decompressor.decompress(body, max_output_size=MAX_BODY)
-            if _MARK in text:
-                text = _REFERENCE.sub(self._restored, text)
-        return canonical.read(text, max_bytes=MAX_BODY)
+        try:
+            if not body.startswith(_JSON):
+                text = self._decompressor.decompress(body, max_output_size=MAX_BODY)
+                if _MARK in text:
+                    text = _REFERENCE.sub(self._restored, text)
+            return canonical.read(text, max_bytes=MAX_BODY)
+        except (self._broken, ParseError) as error:
+            raise CatalogueError(f"a stored body is damaged: {error}", code="damaged_catalogue") from error
 
     def _id_of(self, digits: bytes) -> int | None:
         known = self._ids.get(digits)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from kictl.canonical import Digest
 from kictl.catalogue import queries
-from kictl.catalogue.store import Catalogue
+from kictl.catalogue.store import Catalogue, decoded
 from kictl.model import Json
 
 
@@ -278,8 +277,8 @@ def _imports(catalogue: Catalogue, condition: str, *values: object) -> Iterator[
     )
     for row in rows:
         fields: list[Any] = list(row)
-        fields[3] = json.loads(fields[3])
-        fields[9] = fields[9] and json.loads(fields[9])
+        fields[3] = decoded(fields[3])
+        fields[9] = fields[9] and decoded(fields[9])
         yield ImportRow(*fields)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from kictl import units
 from kictl.canonical import Digest
-from kictl.catalogue.store import Catalogue
+from kictl.catalogue.store import Catalogue, decoded
 from kictl.model import Bounds, CaseBounds
 from kictl.rank import Entry
 
@@ -146,4 +145,4 @@ def _case_bounds(catalogue: Catalogue, bounds_id: int) -> Iterator[CaseBounds]:
         (bounds_id,),
     )
     for axes, baseline_ms, sol_ms in rows:
-        yield CaseBounds(json.loads(axes), baseline_ms, sol_ms)
+        yield CaseBounds(decoded(axes), baseline_ms, sol_ms)

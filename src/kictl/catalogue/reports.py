@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import Any
 
 from kictl.canonical import Digest
-from kictl.catalogue.store import Catalogue
+from kictl.catalogue.store import Catalogue, decoded
 from kictl.sources.interface import Drift
 from kictl.sources.recording import snapshot_digest
 
@@ -26,7 +25,7 @@ def import_report(catalogue: Catalogue, import_id: int) -> dict[str, Any]:
     source, origin, words = db.execute(
         "SELECT source, origin, selection FROM import WHERE id = ?", (import_id,)
     ).fetchone()
-    selection = json.loads(words)
+    selection = decoded(words)
     is_whole = not (selection.get("definitions") or selection.get("tags"))
     readings = db.execute(
         "SELECT definition_external_id, expected, announced, received, problem, counts FROM reading"
@@ -35,7 +34,7 @@ def import_report(catalogue: Catalogue, import_id: int) -> dict[str, Any]:
     ).fetchall()
     counts: Counter[str] = Counter()
     for reading in readings:
-        counts.update(json.loads(reading[5]))
+        counts.update(decoded(reading[5]))
     drift = [
         {"what": row[0], "count": row[1], "example": row[2]}
         for row in db.execute("SELECT what, count, example FROM drift WHERE import_id = ?", (import_id,))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from kictl import canonical
 from kictl.canonical import Digest
@@ -15,6 +17,7 @@ from kictl.catalogue.bodies import Codec
 from kictl.catalogue.migrations import STEPS
 from kictl.errors import CatalogueError
 from kictl.model import Manifest
+from kictl.text import cut
 
 APPLICATION_ID = 0x6B696374  # "kict"
 BUSY_MS = 30_000
@@ -22,6 +25,10 @@ PAGE = 8192
 """Bytes; in smaller pages, of which each holds one body of evidence, a third of the room is wasted."""
 
 Connection = sqlite3.Connection
+
+_SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""The second is what Python makes of a message of SQLite's that quotes a damaged schema."""
+_OF_DAMAGED_VALUES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 class Catalogue:
@@ -68,8 +75,14 @@ class Catalogue:
     def __enter__(self) -> Catalogue:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        is_damaged = isinstance(error, _OF_DAMAGED_VALUES) and self._is_damaged()
+        with suppress(CatalogueError) if error else nullcontext():
+            self.close()
+        if isinstance(error, _SQLITE_ERRORS):
+            raise _told(self.path, error) from error
+        if is_damaged:
+            raise CatalogueError(f"{self.path} is damaged", code="damaged_catalogue") from error
 
     def close(self) -> None:
         """Ends the use of the catalogue; when its last writer has done so it is one file, readable anywhere."""
@@ -144,6 +157,14 @@ class Catalogue:
         state.update(b"]")
         return Digest.from_raw(state.digest())
 
+    def _is_damaged(self) -> bool:
+        """Whether the file, and not the program, is to blame for an error."""
+        try:
+            lost = self.db.execute("PRAGMA foreign_key_check").fetchone()
+            return lost is not None or self.db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",)
+        except _SQLITE_ERRORS:
+            return True
+
     def _version(self) -> int:
         return int(self.db.execute("PRAGMA user_version").fetchone()[0])
 
@@ -209,15 +230,27 @@ def wrapped(path: Path) -> Iterator[None]:
     """SQLite's errors as CatalogueError, with the file's name."""
     try:
         yield
-    except sqlite3.Error as error:
-        message = str(error)
-        if "full" in message:
-            raise CatalogueError(f"no space left for {path}", code="disk_full") from error
-        if "locked" in message or "busy" in message:
-            raise CatalogueError(f"{path} is in use by another process", code="locked") from error
-        raise CatalogueError(f"{path}: {message}") from error
+    except _SQLITE_ERRORS as error:
+        raise _told(path, error) from error
+
+
+def _told(path: Path, error: Exception) -> CatalogueError:
+    message = str(error)
+    if "full" in message:
+        return CatalogueError(f"no space left for {path}", code="disk_full")
+    if "locked" in message or "busy" in message:
+        return CatalogueError(f"{path} is in use by another process", code="locked")
+    return CatalogueError(f"{path}: {cut(message, 200)}")
 
 
 def encoded(value: object) -> str:
     """A JSON text column."""
     return canonical.to_json(value).decode()
+
+
+def decoded(text: str) -> Any:
+    """The value of a JSON text column. Raises CatalogueError."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise CatalogueError(f"a stored text is damaged: {error}", code="damaged_catalogue") from error
