@@ -14,7 +14,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Replica:
-    """A running server. `log` has one line per request: time, method, path, If-None-Match, status."""
+    """A running server. Each line of `log` is a request."""
 
     url: str
     log: Path

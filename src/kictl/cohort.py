@@ -25,7 +25,7 @@ def comparison_key(
     """The identity of a cohort.
 
     The first four are manifest digests (workload: of the suite or case), `correctness` is the object from
-    the workload's spec, `metric` is `metric:statistic:unit` of the primary measurement (`latency:mean:ns`).
+    the workload's spec, `metric` names what is ranked by, as in `latency:mean:ns`.
     The implementation is not part of it: implementations are what a cohort compares.
     """
     return digest(

@@ -54,7 +54,7 @@ ORDERS: dict[str, Score] = {"latency": by_latency, "sol-score": by_sol_score}
 
 
 def rank(entries: Iterable[Entry], score: Score = by_latency) -> list[Ranked]:
-    """Dense ranks; equal values share one. In a tie the newer observation comes first, then the lower id.
+    """Dense ranks; equal values share one, the newest of them first, and the lower id where they are as old.
 
     An entry without the value that is ranked by is left out: it has no place in this order.
     """

@@ -89,7 +89,7 @@ def case_manifests(
 
 
 def case_id(workload: Json) -> str:
-    """The source's uuid, else the first 12 hex of SHA-256 over the compact JSON of the axes in collation order."""
+    """What a case is called: its uuid where it has one, else the start of a hash of its axes in collation order."""
     if workload.get("uuid"):
         return str(workload["uuid"])
     axes = workload["axes"]
