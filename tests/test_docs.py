@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -109,3 +111,20 @@ def test_every_page_is_linked_from_the_readme() -> None:
 def test_nothing_names_this_machine() -> None:
     for page in PAGES:
         assert not re.search(r"/(work|home|root|Users)/", page.read_text("utf-8")), page.name
+
+
+def words_in_code() -> Iterator[str]:
+    """Every text that is given as the `code` of an error, and the codes that the kinds of error have by default."""
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg == "code" and isinstance(node.value, ast.Constant):
+                yield str(node.value.value)
+            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_TransientError":
+                yield ast.literal_eval(node.args[1])
+    yield from (error.default_code for error in ERRORS)
+
+
+def test_the_words_of_errors_are_those_that_the_page_names() -> None:
+    rows = re.findall(r"^\| \d+ \| (`.*) \|$", (ROOT / "docs" / "exit-codes.md").read_text("utf-8"), re.MULTILINE)
+    named = {word for row in rows for word in re.findall("`([a-z_]+)`", row)}
+    assert named == set(words_in_code())
