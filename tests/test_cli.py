@@ -179,6 +179,24 @@ def test_a_digest_is_that_of_what_is_meant_however_it_is_written(tmp_path: Path)
     refused(kictl("digest", "-", stdin=json.dumps(run).encode()), 3, "/spec/timing/latencyNs/mean")
 
 
+def test_the_digests_of_a_bundle_are_those_of_its_manifests(tmp_path: Path) -> None:
+    bundle = Path("fixtures/manifests/good/Bundle-full.json")
+    parts = json.loads(bundle.read_text("utf-8"))
+    for part in ("run", "protocol", "environment"):
+        (tmp_path / part).write_text(json.dumps(parts[part]), "utf-8")
+    alone = [kictl("digest", tmp_path / part).out for part in ("run", "protocol", "environment")]
+    assert kictl("digest", bundle) == Done(0, "".join(alone), "")
+    found = json.loads(kictl("digest", "--json", bundle, tmp_path / "run").out)
+    assert [item["kind"] for item in found] == [
+        "BenchmarkRun",
+        "BenchmarkProtocol",
+        "ExecutionEnvironment",
+        "BenchmarkRun",
+    ]
+    del parts["protocol"]
+    refused(kictl("digest", "-", stdin=json.dumps(parts).encode()), 3, "no kind")
+
+
 def test_names_of_files_are_printed_escaped(tmp_path: Path) -> None:
     name = os.fsencode(tmp_path) + b"/\x1b[31m\xff\xe2\x80\xae.json"
     with open(name, "wb") as file:

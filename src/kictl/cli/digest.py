@@ -22,7 +22,7 @@ def digest(
     ] = False,
     as_json: JSON = False,
 ) -> None:
-    """Print the digest and kind of each manifest.
+    """Print the digest and kind of each manifest; of a bundle, those of its three.
 
     Example: kictl digest fixtures/manifests/good/BenchmarkRun-minimal.json
     """

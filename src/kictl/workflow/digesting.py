@@ -11,6 +11,9 @@ from kictl.documents import Document
 from kictl.errors import InputError
 
 
+BUNDLED = ("run", "protocol", "environment")
+
+
 @dataclass(frozen=True, slots=True)
 class Identified:
     """A manifest's digest and kind, and the canonical bytes that the digest is over."""
@@ -23,17 +26,23 @@ class Identified:
 
 def identified(names: Sequence[str], stdin: IO[bytes]) -> list[Identified]:
     """What each file is; all are read before any is answered. Raises InputError, naming the file."""
-    return [_identify(documents.only(name, stdin)) for name in names]
+    return [found for name in names for found in _identify(documents.only(name, stdin))]
 
 
-def _identify(document: Document) -> Identified:
+def _identify(document: Document) -> list[Identified]:
     name = document.subject
     try:
-        identity = _identity_part(document.read())
+        identities = [_identity_part(manifest) for manifest in _manifests(document.read())]
     except InputError as error:
         raise InputError(f"{name}: {error}", code=error.code) from error
-    out = canonical.canonical_bytes(identity)
-    return Identified(name, canonical.Digest.of(out), str(identity["kind"]), out)
+    texts = [(str(identity["kind"]), canonical.canonical_bytes(identity)) for identity in identities]
+    return [Identified(name, canonical.Digest.of(text), kind, text) for kind, text in texts]
+
+
+def _manifests(document: Any) -> list[Any]:
+    """The manifests of a document: those of a bundle, else itself."""
+    is_bundle = isinstance(document, dict) and document.keys() == set(BUNDLED)
+    return [document[part] for part in BUNDLED] if is_bundle else [document]
 
 
 def _identity_part(document: Any) -> dict[str, Any]:
