@@ -10,7 +10,6 @@ from kictl import authoring, canonical, documents
 from kictl.documents import Document
 from kictl.errors import InputError
 
-
 BUNDLED = ("run", "protocol", "environment")
 
 
