@@ -40,9 +40,7 @@ def put_and_fail(catalogue: Catalogue, *manifests: Manifest) -> None:
 def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
     with Catalogue.create(tmp_path / "catalogue.sqlite") as made:
         with made.transaction() as db:
-            db.execute(
-                "INSERT INTO manifest (id, digest, kind, body) VALUES (7, ?, 'SoftwareProject', x'')", (HELD.raw,)
-            )
+            db.execute("INSERT INTO manifest (id, digest, kind_id, body) VALUES (7, ?, 1, x'')", (HELD.raw,))
         yield made
 
 

@@ -132,7 +132,11 @@ def test_a_torn_database(path: Path) -> None:
         ("UPDATE import SET report = '{'", ("imports",)),
         ("UPDATE manifest SET body = x'00'", ("export",)),
         ("UPDATE manifest SET body = CAST('{\"a\":' AS BLOB)", ("export",)),
-        ("PRAGMA foreign_keys = OFF; DELETE FROM manifest WHERE kind = 'WorkloadSuite'", ("show", "042_moe")),
+        (
+            "PRAGMA foreign_keys = OFF;"
+            " DELETE FROM manifest WHERE kind_id = (SELECT id FROM kind WHERE name = 'WorkloadSuite')",
+            ("show", "042_moe"),
+        ),
     ],
 )
 def test_damage_is_the_files_fault(path: Path, damage: str, command: tuple[str, ...]) -> None:

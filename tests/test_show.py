@@ -196,9 +196,12 @@ def test_two_sources_with_one_id(tmp_path: Path) -> None:
     path = imported(tmp_path / "b", tmp_path / "c.sqlite", [(detail(1, "001_norm"), [row(1, "a", 0.004)])])
     with sqlite3.connect(path) as db:
         db.execute("INSERT INTO definition (source, external_id, name) VALUES ('other', '1', 'x')")
-        columns = [c[1] for c in db.execute("PRAGMA table_info(submission)") if c[1] not in ("id", "source", "author")]
-        names = ", ".join(columns)
-        db.execute(f"INSERT INTO submission (source, author, {names}) SELECT 'other', 'b', {names} FROM submission")
+        apart = ("id", "definition_id", "author")
+        names = ", ".join(c[1] for c in db.execute("PRAGMA table_info(submission)") if c[1] not in apart)
+        db.execute(
+            f"INSERT INTO submission (definition_id, author, {names})"
+            f" SELECT (SELECT id FROM definition WHERE source = 'other'), 'b', {names} FROM submission"
+        )
     with Catalogue.open(path) as catalogue:
         with pytest.raises(UsageError) as caught:
             naming.run(catalogue, "1")

@@ -333,15 +333,21 @@ def test_the_catalogue_verifies(catalogue: Path) -> None:
     ("statement", "rule"),
     [
         ("UPDATE manifest SET digest = zeroblob(32) WHERE id = (SELECT max(id) FROM manifest)", "digest/column"),
-        ("UPDATE manifest SET kind = 'ServingRun' WHERE kind = 'OperationSpec'", "catalogue/row"),
-        ("UPDATE manifest SET body = x'00' WHERE kind = 'SoftwareProject'", "parse/compression"),
+        ("UPDATE kind SET name = 'ServingRun' WHERE name = 'OperationSpec'", "catalogue/row"),
+        (
+            "UPDATE manifest SET body = x'00' WHERE kind_id = (SELECT id FROM kind WHERE name = 'SoftwareProject')",
+            "parse/compression",
+        ),
         ("UPDATE bounds_case SET sol_ms = sol_ms * 2 WHERE position = 0", "catalogue/bounds"),
         ("UPDATE bounds SET digest = randomblob(32)", "catalogue/bounds"),
         ("UPDATE cohort SET comparison_key = randomblob(32)", "digest/comparison-key"),
         ("UPDATE submission SET latency_ns = latency_ns + 1 WHERE run_id IS NOT NULL", "catalogue/row"),
         ("UPDATE submission SET sol_score = 0.9 WHERE run_id IS NOT NULL", "catalogue/row"),
-        ("DELETE FROM manifest WHERE kind = 'ImplementationRevision'", "parse/compression"),
-        ("DELETE FROM manifest WHERE kind = 'BenchmarkRun'", "catalogue/row"),
+        (
+            "DELETE FROM manifest WHERE kind_id = (SELECT id FROM kind WHERE name = 'ImplementationRevision')",
+            "parse/compression",
+        ),
+        ("DELETE FROM manifest WHERE kind_id = (SELECT id FROM kind WHERE name = 'BenchmarkRun')", "catalogue/row"),
     ],
 )
 def test_a_changed_catalogue_is_found(statement: str, rule: str, copy: Path) -> None:

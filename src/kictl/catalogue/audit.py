@@ -27,7 +27,9 @@ class Audit:
         """Every manifest under the digest of its column, the file and that digest being its subject."""
         db, codec = self._catalogue.db, self._catalogue.codec
         with wrapped(self._catalogue.path):
-            for raw, kind, body in db.execute("SELECT digest, kind, body FROM manifest ORDER BY digest"):
+            for raw, kind, body in db.execute(
+                "SELECT digest, k.name, body FROM manifest m JOIN kind k ON k.id = m.kind_id ORDER BY digest"
+            ):
                 digest = str(Digest.from_raw(raw))
                 subject = f"{self._subject} {digest}"
                 try:

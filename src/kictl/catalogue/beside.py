@@ -45,14 +45,16 @@ class CatalogueContext:
         return found
 
     def kind_of(self, digest: str) -> str | None:
-        row = self._db.execute("SELECT kind FROM manifest WHERE digest = ?", (Digest(digest).raw,)).fetchone()
+        row = self._db.execute(
+            "SELECT name FROM kind WHERE id = (SELECT kind_id FROM manifest WHERE digest = ?)", (Digest(digest).raw,)
+        ).fetchone()
         return None if row is None else str(row[0])
 
     def state_of(self, run: Json, digest: str) -> SourceState | None:
         native = run["spec"]["sourceNative"]
         row = self._db.execute(
-            "SELECT id, definition_id, standing, unlisted, reasons, run_id FROM submission"
-            " WHERE external_id = ? AND source = ?",
+            "SELECT s.id, definition_id, standing, unlisted, reasons, run_id FROM submission s"
+            " JOIN definition d ON d.id = s.definition_id WHERE s.external_id = ? AND d.source = ?",
             (native.get("externalId"), native["source"]),
         ).fetchone()
         if row is None:

@@ -101,21 +101,21 @@ class NoteRow:
 
 
 _RUN = (
-    "SELECT DISTINCT m.digest, s.id, s.external_id, s.source, d.id, d.name, d.external_id, s.author, s.gpu, s.stack,"
+    "SELECT DISTINCT m.digest, s.id, s.external_id, d.source, d.id, d.name, d.external_id, s.author, s.gpu, s.stack,"
     " s.standing, s.reasons, s.unlisted, l.digest"
     " FROM observation o JOIN manifest m ON m.id = o.run_id"
     " JOIN submission s ON s.id = o.submission_id JOIN manifest l ON l.id = s.run_id"
     " JOIN definition d ON d.id = s.definition_id"
 )
 _SUBMISSION = (
-    "SELECT s.id, s.external_id, s.source, d.id, d.name, s.author, s.gpu, s.stack, s.standing, s.reasons, s.unlisted,"
+    "SELECT s.id, s.external_id, d.source, d.id, d.name, s.author, s.gpu, s.stack, s.standing, s.reasons, s.unlisted,"
     " m.digest FROM submission s JOIN definition d ON d.id = s.definition_id LEFT JOIN manifest m ON m.id = s.run_id"
 )
 
 
 def submissions(catalogue: Catalogue, external_id: str) -> list[SubmissionRow]:
     """The submissions of that id: one per source that has it."""
-    rows = catalogue.db.execute(f"{_SUBMISSION} WHERE s.external_id = ? ORDER BY s.source", (external_id,))
+    rows = catalogue.db.execute(f"{_SUBMISSION} WHERE s.external_id = ? ORDER BY d.source", (external_id,))
     return [_submission(row) for row in rows]
 
 
@@ -138,8 +138,7 @@ def submissions_to(catalogue: Catalogue, definition_id: int) -> Iterator[Submiss
 def runs(catalogue: Catalogue, prefix: str, *, limit: int = 20) -> list[RunRow]:
     """The runs whose digest starts with these hexadecimal digits, superseded and retracted ones included."""
     rows = catalogue.db.execute(
-        f"{_RUN} WHERE o.run_id IN (SELECT id FROM manifest WHERE kind = 'BenchmarkRun' AND digest BETWEEN ? AND ?)"
-        " ORDER BY m.digest LIMIT ?",
+        f"{_RUN} WHERE o.run_id IN (SELECT id FROM manifest WHERE digest BETWEEN ? AND ?) ORDER BY m.digest LIMIT ?",
         (*_between(prefix), limit),
     )
     return [_run(row) for row in rows]
@@ -185,7 +184,7 @@ def readings(catalogue: Catalogue, submission_id: int) -> list[tuple[int, bool]]
         " (SELECT 1 FROM quarantine q WHERE q.import_id = r.import_id AND q.external_id = s.external_id)"
         " FROM submission s JOIN definition d ON d.id = s.definition_id"
         " JOIN reading r ON r.definition_external_id = d.external_id"
-        " JOIN import i ON i.id = r.import_id AND i.source = s.source"
+        " JOIN import i ON i.id = r.import_id AND i.source = d.source"
         " WHERE s.id = ? ORDER BY r.import_id",
         (submission_id,),
     )

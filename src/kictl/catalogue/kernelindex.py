@@ -35,7 +35,9 @@ def rows(catalogue: Catalogue) -> Iterator[Json]:
                 yield from _runs(catalogue, table)
                 continue
             for digest, body in catalogue.db.execute(
-                "SELECT digest, body FROM manifest WHERE kind = ? ORDER BY digest", (kind,)
+                "SELECT digest, body FROM manifest"
+                " WHERE kind_id = (SELECT id FROM kind WHERE name = ?) ORDER BY digest",
+                (kind,),
             ):
                 row = {} if column is None else {column: str(Digest.from_raw(digest))}
                 yield {"table": table, "row": {**row, "manifest": catalogue.codec.unpack(body)}}
@@ -46,7 +48,7 @@ def _runs(catalogue: Catalogue, table: str) -> Iterator[Json]:
     for raw, body, standing in catalogue.db.execute(
         "SELECT m.digest, m.body, coalesce((SELECT s.standing FROM observation o JOIN submission s"
         " ON s.id = o.submission_id WHERE o.run_id = m.id AND s.run_id = m.id LIMIT 1), 'superseded')"
-        " FROM manifest m WHERE m.kind = 'BenchmarkRun' ORDER BY m.digest"
+        " FROM manifest m WHERE m.kind_id = (SELECT id FROM kind WHERE name = 'BenchmarkRun') ORDER BY m.digest"
     ):
         run = Manifest(Digest.from_raw(raw), catalogue.codec.unpack(body))
         beside = {name: find(Digest(run.spec[f"{name}Digest"])) for name in ("protocol", "environment")}

@@ -69,7 +69,7 @@ class ManifestWriter:
         self._codec.learn({digest: ids[digest] for digest in new})
         pack = self._codec.pack
         db.executemany(
-            "INSERT INTO manifest (id, digest, kind, body) VALUES (?, ?, ?, ?)",
+            "INSERT INTO manifest (id, digest, kind_id, body) VALUES (?, ?, (SELECT id FROM kind WHERE name = ?), ?)",
             ((ids[digest], digest.raw, wanted[digest]["kind"], pack(wanted[digest])) for digest in new),
         )
         return ids

@@ -8,11 +8,16 @@ STEPS: tuple[str, ...] = (
     -- What manifest and evidence bodies are compressed against.
     CREATE TABLE dictionary (id INTEGER PRIMARY KEY, content BLOB NOT NULL) STRICT;
 
+    CREATE TABLE kind (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+    INSERT INTO kind (name) VALUES
+      ('OperationSpec'), ('WorkloadCase'), ('WorkloadSuite'), ('SoftwareProject'), ('ImplementationRevision'),
+      ('BenchmarkProtocol'), ('ExecutionEnvironment'), ('BenchmarkRun');
+
     -- Append-only by digest. `body` is the whole manifest as JSON, compressed.
     CREATE TABLE manifest (
       id INTEGER PRIMARY KEY,
       digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
-      kind TEXT NOT NULL,
+      kind_id INTEGER NOT NULL REFERENCES kind,
       body BLOB NOT NULL
     ) STRICT;
 
@@ -81,10 +86,10 @@ STEPS: tuple[str, ...] = (
       UNIQUE (definition_id, comparison_key)
     ) STRICT;
 
-    -- The present state of every submission. `run_id` is its last run, also where that is retracted.
+    -- The present state of every submission; its source is that of its definition, and within a source its external
+    -- id belongs to one definition. `run_id` is its last run, also where that is retracted.
     CREATE TABLE submission (
       id INTEGER PRIMARY KEY,
-      source TEXT NOT NULL,
       external_id TEXT NOT NULL,
       definition_id INTEGER NOT NULL REFERENCES definition,
       author TEXT NOT NULL,
@@ -102,7 +107,7 @@ STEPS: tuple[str, ...] = (
       fast_1_count INTEGER,
       fast_1_total INTEGER,
       observed_at TEXT,
-      UNIQUE (external_id, source)
+      UNIQUE (external_id, definition_id)
     ) STRICT;
     CREATE INDEX submission_ranking ON submission (cohort_id, standing, latency_ns);
     CREATE INDEX submission_definition ON submission (definition_id);

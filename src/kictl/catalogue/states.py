@@ -117,7 +117,7 @@ class StateWriter:
         for names in chunks(new, CHUNK):
             elsewhere |= db.execute(
                 "SELECT s.external_id, d.external_id FROM submission s JOIN definition d ON d.id = s.definition_id"
-                f" WHERE s.source = ? AND s.external_id {ANY_OF}",
+                f" WHERE d.source = ? AND s.external_id {ANY_OF}",
                 [self._source, *filled(names)],
             ).fetchall()
         strangers = [
@@ -174,11 +174,14 @@ class StateWriter:
     def _write(self, db: Connection, definition_id: int, changes: Sequence[_Change]) -> None:
         """The present states, and beside them the observations with their evidence."""
         nothing = (None,) * len(_RANKED)
-        fixed = (self._source, definition_id)
+        all_columns = ("id", "external_id", "definition_id", *_STATE, *_RANKED)
         db.executemany(
-            f"INSERT INTO submission (id, external_id, source, definition_id, {', '.join((*_STATE, *_RANKED))})"
-            f" VALUES ({marks((*_STATE, *_RANKED, *fixed, '', ''))})",
-            ((c.id, c.new.external_id, *fixed, *c.state, *(c.ranked or nothing)) for c in changes if c.old is None),
+            f"INSERT INTO submission ({', '.join(all_columns)}) VALUES ({marks(all_columns)})",
+            (
+                (c.id, c.new.external_id, definition_id, *c.state, *(c.ranked or nothing))
+                for c in changes
+                if c.old is None
+            ),
         )
         for columns, ranked in ((_STATE, False), ((*_STATE, *_RANKED), True)):
             db.executemany(
