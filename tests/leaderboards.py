@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,13 @@ FIXTURE = ROOT / "fixtures/leaderboard"
 EXPECTED = ROOT / "fixtures/leaderboard.expected.jsonl"
 
 Json = dict[str, Any]
+
+
+@contextmanager
+def database(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection of the test's own, whose changes are kept."""
+    with closing(sqlite3.connect(path)) as db, db:
+        yield db
 
 
 def read_lines(path: Path) -> dict[int, Json]:

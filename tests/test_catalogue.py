@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import shutil
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from kictl.catalogue.migrations import STEPS
 from kictl.catalogue.store import APPLICATION_ID, Catalogue
 from kictl.errors import CatalogueError
 from kictl.model import Manifest
-from leaderboards import FIXTURE, import_folder
+from leaderboards import FIXTURE, database, import_folder
 from processes import kictl
 
 
@@ -27,12 +26,12 @@ def path(tmp_path: Path) -> Path:
 
 
 def schema(path: Path) -> list[tuple[str, str]]:
-    with sqlite3.connect(path) as db:
+    with database(path) as db:
         return db.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall()
 
 
 def pragma(path: Path, name: str) -> int:
-    with sqlite3.connect(path) as db:
+    with database(path) as db:
         return int(db.execute(f"PRAGMA {name}").fetchone()[0])
 
 
@@ -96,7 +95,7 @@ def test_none_there(tmp_path: Path) -> None:
 
 def test_another_programs_database(path: Path) -> None:
     path.parent.mkdir()
-    with sqlite3.connect(path) as db:
+    with database(path) as db:
         db.execute("CREATE TABLE t (a)")
     before = path.read_bytes()
     assert code_of(path) == "not_a_catalogue"
@@ -105,7 +104,7 @@ def test_another_programs_database(path: Path) -> None:
 
 def test_a_newer_schema(path: Path) -> None:
     Catalogue.create(path).close()
-    with sqlite3.connect(path) as db:
+    with database(path) as db:
         db.execute(f"PRAGMA user_version = {len(STEPS) + 1}")
     assert code_of(path) == "newer_catalogue"
 
@@ -141,7 +140,7 @@ def test_a_torn_database(path: Path) -> None:
 )
 def test_damage_is_the_files_fault(path: Path, damage: str, command: tuple[str, ...]) -> None:
     import_folder(FIXTURE, path)
-    with sqlite3.connect(path) as db:
+    with database(path) as db:
         db.executescript(damage)
     done = kictl(*command, "--catalog", path)
     assert (done.code, done.out, done.err.count("\n")) == (5, "", 1), done
@@ -260,12 +259,12 @@ def test_everything_of_a_kernel_is_committed_at_once(path: Path, table: str) -> 
 
     import_folder(FIXTURE, path, definitions=("011",))
     before = rows()
-    with sqlite3.connect(path) as db:
+    with database(path) as db:
         db.execute(f"CREATE TRIGGER refuse BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'refused'); END")
     with pytest.raises(CatalogueError, match="refused"):
         import_folder(FIXTURE, path, definitions=("230",))
     assert rows() == before
-    with sqlite3.connect(path) as db:
+    with database(path) as db:
         db.execute("DROP TRIGGER refuse")
     import_folder(FIXTURE, path, definitions=("230",))
     assert all(len(now) > len(then) for now, then in zip(rows(), before, strict=True))

@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import re
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import yaml
 
 from kictl import __version__
 from kictl.cli.app import COMMANDS
-from leaderboards import FIXTURE, import_folder
+from leaderboards import FIXTURE, database, import_folder
 from loopback import Reply, serving
 from processes import Done, kictl, on_terminal, shell
 
@@ -123,7 +122,7 @@ def test_5_catalogue(tmp_path: Path) -> None:
     refused(kictl("compare", "-d", "042", "--catalog", tmp_path / "none.sqlite"), 5, "run 'kictl import' first")
     (tmp_path / "text.sqlite").write_text("no database " * 100)
     refused(kictl("export", "--catalog", tmp_path / "text.sqlite"), 5, "text.sqlite")
-    with sqlite3.connect(tmp_path / "other.sqlite") as db:
+    with database(tmp_path / "other.sqlite") as db:
         db.execute("CREATE TABLE t (a)")
     refused(kictl("export", "--catalog", tmp_path / "other.sqlite"), 5, "not a kictl catalogue")
 

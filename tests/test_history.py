@@ -6,7 +6,6 @@ import csv
 import io
 import itertools
 import json
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from kictl.catalogue.store import Catalogue
 from kictl.errors import UsageError
 from kictl.render import plot
 from kictl.workflow import history
+from leaderboards import database
 from processes import Done, kictl, on_terminal
 
 ROWS = [
@@ -41,7 +41,7 @@ def path(tmp_path: Path) -> Path:
 
 def settle(path: Path) -> None:
     """Imports happen at the time of the test; this one is to have happened at a known one."""
-    with sqlite3.connect(path) as db:
+    with database(path) as db:
         db.execute("UPDATE import SET started_at = ?, finished_at = ?", (AS_OF, AS_OF))
 
 

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import random
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from boards import HOSTILE, Json, detail, imported, row
 from kictl.catalogue.store import Catalogue
 from kictl.workflow import leaders
 from kictl.workflow.leaders import Filter
-from leaderboards import import_folder
+from leaderboards import database, import_folder
 from processes import Done, kictl
 
 AS_OF = "2026-07-31T12:00:00.000Z"
@@ -46,7 +45,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def settle(path: Path) -> None:
     """Imports happen at the time of the test; this one is to have happened at a known one."""
-    with sqlite3.connect(path) as db:
+    with database(path) as db:
         db.execute("UPDATE import SET started_at = ?, finished_at = ?", (AS_OF, AS_OF))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from kictl.errors import UsageError
 from kictl.render import citation
 from kictl.workflow import dossier, naming, pairing, showing
 from kictl.workflow.dossier import Dossier, Ineligible
-from leaderboards import FIXTURE, import_folder
+from leaderboards import FIXTURE, database, import_folder
 from processes import Done, kictl, shell
 
 RUN = "sha256:deb0ae259fd84c5e3321ed2b634493bcfbbe08ba88b3646967d236453e2c8bc6"
@@ -194,7 +193,7 @@ def test_an_author_cannot_take_a_definitions_name(tmp_path: Path) -> None:
 
 def test_two_sources_with_one_id(tmp_path: Path) -> None:
     path = imported(tmp_path / "b", tmp_path / "c.sqlite", [(detail(1, "001_norm"), [row(1, "a", 0.004)])])
-    with sqlite3.connect(path) as db:
+    with database(path) as db:
         db.execute("INSERT INTO definition (source, external_id, name) VALUES ('other', '1', 'x')")
         apart = ("id", "definition_id", "author")
         names = ", ".join(c[1] for c in db.execute("PRAGMA table_info(submission)") if c[1] not in apart)

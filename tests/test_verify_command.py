@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -19,7 +18,7 @@ from exports import identity
 from kictl.sources.leaderboard import SolExecBench
 from kictl.sources.recorded import open_snapshot
 from kictl.verify import RULES, in_order
-from leaderboards import FIXTURE, import_folder
+from leaderboards import FIXTURE, database, import_folder
 from loopback import Reply, serving
 from processes import ROOT, Done, kictl
 
@@ -351,9 +350,8 @@ def test_the_catalogue_verifies(catalogue: Path) -> None:
     ],
 )
 def test_a_changed_catalogue_is_found(statement: str, rule: str, copy: Path) -> None:
-    with sqlite3.connect(copy) as db:
+    with database(copy) as db:
         db.execute(statement)
-    db.close()
     found = report("--catalog", copy, "--closed", code=1)
     assert rule in found["rules"]
 
