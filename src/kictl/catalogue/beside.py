@@ -54,7 +54,7 @@ class CatalogueContext:
         native = run["spec"]["sourceNative"]
         row = self._db.execute(
             "SELECT s.id, definition_id, standing, unlisted, reasons, run_id FROM submission s"
-            " JOIN definition d ON d.id = s.definition_id WHERE s.external_id = ? AND d.source = ?",
+            " CROSS JOIN definition d ON d.id = s.definition_id WHERE s.external_id = ? AND d.source = ?",
             (native.get("externalId"), native["source"]),
         ).fetchone()
         if row is None:

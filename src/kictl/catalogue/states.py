@@ -116,7 +116,9 @@ class StateWriter:
         elsewhere: dict[str, str] = {}
         for names in chunks(new, CHUNK):
             elsewhere |= db.execute(
-                "SELECT s.external_id, d.external_id FROM submission s JOIN definition d ON d.id = s.definition_id"
+                # CROSS keeps the order: few of a source's submissions have one of these ids.
+                "SELECT s.external_id, d.external_id FROM submission s"
+                " CROSS JOIN definition d ON d.id = s.definition_id"
                 f" WHERE d.source = ? AND s.external_id {ANY_OF}",
                 [self._source, *filled(names)],
             ).fetchall()
