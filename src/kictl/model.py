@@ -50,7 +50,8 @@ class Bounds:
 class Definition:
     """A definition as one reading of a source states it.
 
-    `facts` is what the source said, less any source code; `operation`, `suite` and `cases` are derived from it.
+    `facts` is what the source said, less any source code; `operation`, `suite`, `cases` and
+    `dtypes` (those of the inputs, each once, sorted) are derived from it.
     """
 
     external_id: str
@@ -60,6 +61,7 @@ class Definition:
     operation: Manifest
     suite: Manifest
     cases: tuple[Manifest, ...]
+    dtypes: tuple[str, ...]
     bounds: Bounds
     facts: Json
     warnings: tuple[str, ...] = ()

@@ -39,6 +39,7 @@ def definition(detail: Json) -> Definition:
         operation=operation,
         suite=suite,
         cases=case_manifests(detail, operation, workloads),
+        dtypes=tuple(sorted({units.dtype(argument["dtype"]) for argument in detail["inputs"].values()})),
         bounds=bounds.of_workloads(workloads, is_dummy=bool(detail.get("sol_is_dummy"))),
         facts={member: value for member, value in detail.items() if member not in _CODE},
     )

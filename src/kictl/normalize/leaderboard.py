@@ -115,8 +115,6 @@ def project_manifest(username: str) -> Manifest:
 
 def _implementation(row: Json, definition: Definition) -> Manifest:
     gpu = units.gpu(row["gpu_type"])
-    arguments = definition.operation.spec["inputs"]
-    dtypes = {(argument.get("tensor") or argument["scalar"])["dtype"] for argument in arguments}
     spec = {
         "projectRevision": {"version": f"submission-{row['id']}"},
         "operation": {"specDigest": str(definition.operation.digest)},
@@ -124,7 +122,7 @@ def _implementation(row: Json, definition: Definition) -> Manifest:
         "support": {
             "hardwareArchitectures": [gpu.architecture],
             "productsTested": [gpu.product],
-            "dtypes": sorted(dtypes),
+            "dtypes": list(definition.dtypes),
         },
         "licensing": {},
     }

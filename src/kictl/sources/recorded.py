@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tempfile
 import threading
@@ -12,11 +11,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
+from kictl import canonical
 from kictl.errors import InputError, SourceError
 from kictl.model import Body
 from kictl.sources.fetch import Fetcher
 from kictl.sources.recording import (
     INDEX,
+    MAX_BODY,
     Exchange,
     body_file,
     read_body,
@@ -113,7 +114,7 @@ class Replay(Fetcher):
         try:
             count = len(_array(rows))
             offset = int(params["offset"])
-        except (ValueError, RecursionError) as error:
+        except (ValueError, InputError) as error:
             raise InputError(f"{self._file(exchange)}: not an array of rows: {error}") from error
         # A page that is not full, as the last one of a listing is.
         page, limit = (rows, max(count + 1, int(params["limit"]))) if offset == 0 else (b"[]", int(params["limit"]))
@@ -178,7 +179,7 @@ class PlainFolder(Replay):
 
 
 def _array(rows: bytes) -> list[object]:
-    value = json.loads(rows.decode("utf-8"))
+    value, _ = canonical.read_leniently(rows, max_bytes=MAX_BODY)
     if not isinstance(value, list):
         raise ValueError(f"a JSON {type(value).__name__}")  # noqa: TRY004
     return value
