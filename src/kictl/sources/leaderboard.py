@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import Any
 
@@ -20,6 +20,7 @@ from kictl.sources.interface import DefinitionRef, Drift, Listing, Reading, Sour
 from kictl.sources.paging import Page, Row
 
 MAX_BODY = 32 * 2**20
+WAKE_SECONDS = 0.2
 
 _STATUSES = frozenset({
     "RUNNING", "PENDING_RESULT", "COMPLETED",
@@ -86,7 +87,7 @@ class SolExecBench(Source):
             # One reading more than the workers hold, so that none waits for the reader, and no more than that.
             ahead: list[Future[Reading]] = [pool.submit(self.read, r) for r in islice(waiting, self.workers + 1)]
             while ahead:
-                yield ahead.pop(0).result()
+                yield _awaited(ahead.pop(0))
                 ahead.extend(pool.submit(self.read, r) for r in islice(waiting, 1))
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -119,6 +120,13 @@ class SolExecBench(Source):
             if error.code != "not_found":
                 raise
             return paging.Listing(problem="it was not found")
+
+
+def _awaited(reading: Future[Reading]) -> Reading:
+    """The reading. A signal that comes just before a wait without end would not be seen until the end of it."""
+    while not wait([reading], timeout=WAKE_SECONDS).done:
+        pass
+    return reading.result()
 
 
 def _detail_path(ref: DefinitionRef) -> str:
