@@ -221,6 +221,15 @@ def test_a_row_that_is_malformed_now_is_listed_all_the_same(catalog: Catalog) ->
     assert [state[:3] for state in catalog.history("1")] == [(1, "current", False)]
 
 
+def test_beside_a_row_whose_id_cannot_be_told_absence_says_nothing(catalog: Catalog) -> None:
+    catalog.one(A, B)
+    report = catalog.one(A | {"id": "1?"}, B)
+    assert counts(report) == {"unchanged": 1}
+    assert [item["submission"] for item in report["quarantined"]] == [None]
+    assert not any(unlisted for *_, unlisted in catalog.ranked())
+    assert counts(catalog.one(B)) == {"unchanged": 1, "unlisted": 1}
+
+
 def test_a_definition_that_is_malformed_now_says_nothing_about_its_rows(catalog: Catalog) -> None:
     catalog.one(A, B)
     before = catalog.digests()
@@ -382,7 +391,7 @@ class Interrupted(SolExecBench):
     def read_all(self, refs: Iterable[DefinitionRef]) -> Iterator[Reading]:
         for number, ref in enumerate(refs):
             if number == 2:
-                raise SourceError("gone", code="network")
+                raise SourceError("gone", code="deadline")
             yield self.read(ref)
 
 

@@ -62,6 +62,38 @@ def server() -> Iterator[Loopback]:
         yield loopback
 
 
+def test_one_definition_that_cannot_be_had_keeps_no_other_away(server: Loopback, tmp_path: Path) -> None:
+    serve(server)
+    server.script("kernels/3", Reply(status=403))
+    command = ("import", "sol-execbench", "--base-url", server.url, "--rate", "1000", "--json")
+    catalog = tmp_path / "c.sqlite"
+    first = kictl(*command, KICTL_CATALOG=str(catalog))
+    assert first.code == 4
+    assert "kernels/3: answered 403; every other definition was imported" in first.err
+    with Catalogue.open(catalog) as catalogue:
+        assert catalogue.db.execute("SELECT count(*) FROM reading").fetchone() == (len(BOARDS) - 1,)
+    serve(server)
+    before = len(server.seen)
+    second = kictl(*command, KICTL_CATALOG=str(catalog))
+    assert second.code == 0, second
+    asked = {seen.path for seen in server.seen[before:]}
+    assert {path for path in asked if path.startswith("kernels/")} == {"kernels/3"}
+    assert json.loads(second.out)["kernels"] == len(BOARDS)
+
+
+def test_two_definitions_in_a_row_that_cannot_be_had_end_an_import(server: Loopback, tmp_path: Path) -> None:
+    serve(server)
+    for number in (3, 4):
+        server.script(f"kernels/{number}", Reply(status=403))
+    done = kictl(
+        *("import", "sol-execbench", "--base-url", server.url, "--rate", "1000", "--concurrency", "1"),
+        KICTL_CATALOG=str(tmp_path / "c.sqlite"),
+    )
+    assert done.code == 4
+    assert "kernels/4: answered 403" in done.err
+    assert not [seen for seen in server.seen if seen.path == "kernels/5"]
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The digest of a catalogue that holds all of the boards."""
@@ -149,14 +181,16 @@ def test_a_fault_before_every_answer_changes_nothing(
 
 def test_a_service_that_stays_down_half_way_is_told_and_taken_up(server: Loopback, whole: str, tmp_path: Path) -> None:
     path = tmp_path / "catalogue.sqlite"
-    good = server.scripted("kernels/13")
-    server.script("kernels/13", Reply(410, b"{}"))
+    good = {path: server.scripted(path) for path in ("kernels/13", "kernels/14")}
+    for path_down in good:
+        server.script(path_down, Reply(410, b"{}"))
     failed = kictl(*arguments(server.url, path))
     assert (failed.code, failed.out) == (4, "")
-    assert failed.err == f"kictl: {server.url}/kernels/13: answered 410\n"
+    assert failed.err == f"kictl: {server.url}/kernels/14: answered 410\n"
     assert committed(path) >= {str(n) for n in range(1, 12)}
     before, seen = committed(path), len(server.seen)
-    server.script("kernels/13", *good)
+    for path_down, replies in good.items():
+        server.script(path_down, *replies)
     assert done(server.url, path)["catalog_digest"] == whole
     assert not asked_for(server.paths()[seen:]) & before
 

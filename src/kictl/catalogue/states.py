@@ -105,7 +105,7 @@ class StateWriter:
         self._place(db, definition_id, definition, changes)
         self._write(db, definition_id, changes)
         self._mark(db, relisted, unlisted=False)
-        if reading.complete:
+        if reading.complete and all(q.external_id is not None for q in reading.quarantined):
             gone = _absent(known, reading)
             counts["unlisted"] = len(gone)
             self._mark(db, gone, unlisted=True)

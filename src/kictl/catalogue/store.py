@@ -21,7 +21,7 @@ from kictl.text import cut
 
 APPLICATION_ID = 0x6B696374  # "kict"
 BUSY_MS = 30_000
-PAGE = 16384
+PAGE = 8192
 """Bytes; in smaller pages, of which each holds one body of evidence, a third of the room is wasted."""
 
 Connection = sqlite3.Connection

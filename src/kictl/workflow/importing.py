@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,9 +11,12 @@ from kictl import __version__, patterns, units
 from kictl.catalogue.reports import import_report
 from kictl.catalogue.store import Catalogue
 from kictl.catalogue.writer import ImportWriter
-from kictl.errors import UsageError
+from kictl.errors import SourceError, UsageError
 from kictl.model import Submission
 from kictl.sources.interface import DefinitionRef, Listing, Reading, Source
+
+GIVE_UP = 2
+"""Definitions in a row that cannot be had: one must not keep the others away, more are the source itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,10 @@ def run(
     resume: bool = True,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Imports, and returns the report of the whole event. What was committed stays, whatever happens."""
+    """Imports, and returns the report of the whole event. What was committed stays, whatever happens.
+
+    Raises SourceError where definitions could not be read, after all others were; the event waits for the next run.
+    """
     listing = source.listing()
     selection = selection.within(listing)
     refs = selection.refs(listing.definitions)
@@ -87,17 +94,42 @@ def run(
     )
     writer.add_listing(listing)
     done = writer.done()
-    waiting = [ref for ref in refs if ref.external_id not in done]
-    rows = 0
+    waiting = deque(ref for ref in refs if ref.external_id not in done)
+    failed: list[SourceError] = []
+    rows, in_a_row = 0, 0
     progress(Progress(len(refs) - len(waiting), len(refs), rows))
-    for number, reading in enumerate(source.read_all(waiting), start=len(refs) - len(waiting) + 1):
-        _commit(writer, reading, selection)
-        rows += reading.received
-        del reading  # before the next one is made: two of them are most of the memory that an import needs
-        progress(Progress(number, len(refs), rows))
+    while waiting:
+        try:
+            for reading in source.read_all(tuple(waiting)):
+                waiting.popleft()
+                in_a_row = 0
+                _commit(writer, reading, selection)
+                rows += reading.received
+                del reading  # before the next one is made: two of them are most of the memory that an import needs
+                progress(Progress(len(refs) - len(waiting) - len(failed), len(refs), rows))
+        except SourceError as error:
+            in_a_row += 1
+            if error.code in _OF_THE_SOURCE or in_a_row == GIVE_UP:
+                raise
+            failed.append(error)
+            waiting.popleft()
+    if failed:
+        raise _unread(failed)
     report = import_report(catalogue, writer.id)
     writer.finish(report)
     return report
+
+
+_OF_THE_SOURCE = frozenset({"closed", "deadline", "retry_after", "tls"})
+"""Codes of failures that the next definition would meet as well."""
+
+
+def _unread(failed: list[SourceError]) -> SourceError:
+    first = failed[0]
+    if len(failed) == 1:
+        return SourceError(f"{first}; every other definition was imported", code=first.code, hint=first.hint)
+    message = f"{first}; {len(failed)} definitions could not be read, every other one was imported"
+    return SourceError(message, code=first.code, hint=first.hint, details=tuple(map(str, failed)))
 
 
 def _commit(writer: ImportWriter, reading: Reading, selection: Selection) -> None:
