@@ -151,9 +151,10 @@ def _head(comparison: Comparison, table: Table, roomy: bool) -> tuple[str, ...]:
     joint = "\n" if roomy else " · "
     digests = f"comparison key {key}{joint}bounds {bounds}"
     stack = cohort.stack or "not stated"
+    cases = f"{cohort.cases} case{'s' * (cohort.cases != 1)}"
     return (
         comparison.definition,
-        f"{cohort.gpu} · stack {stack} · {cohort.cases} cases · {runs} · by {comparison.ranked_by}",
+        f"{cohort.gpu} · stack {stack} · {cases} · {runs} · by {comparison.ranked_by}",
         *digests.split("\n"),
     )
 

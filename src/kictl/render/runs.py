@@ -100,7 +100,7 @@ def _verdict(pairing: Pairing, explain: bool) -> Grid:
     if not pairing.measured:
         return Grid((title, *lines), (), ())
     decides = pairing.runs[0].decides
-    cases = "" if decides.cases is None else f" · {decides.cases} cases"
+    cases = "" if decides.cases is None else f" · {decides.cases} case{'s' * (decides.cases != 1)}"
     stack = f"stack {decides.stack or 'not stated'}"
     subject = f"{decides.definition or 'one workload'} · {decides.gpu or 'one GPU'} · {stack}{cases}"
     return Grid((title, subject, *lines), *_measured(pairing))
