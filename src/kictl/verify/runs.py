@@ -192,12 +192,15 @@ def speedup_baseline(run: Run) -> Problem | None:
     needs="bounds",
 )
 def below_smallest(run: Run) -> Problem | None:
-    ms, bound = run.latency_ms, run.bounds.smallest_sol_ms if run.bounds else None
+    bound = run.bounds.smallest_sol_ms if run.bounds else None
+    return _below("bound/below-smallest", run.latency_ms, bound, "the smallest case's speed-of-light bound")
+
+
+def _below(rule: str, ms: float | None, bound: float | None, what: str) -> Problem | None:
     if ms is None or bound is None or ms >= bound:
         return None
-    message = f"{ms} ms is below the smallest case's speed-of-light bound, {bound:.6g} ms"
-    pointer = f"{METRICS}/latency_ms"
-    return Problem("bound/below-smallest", pointer, message, f"at least {bound:.6g} ms", f"{ms} ms")
+    message = f"{ms} ms is below {what}, {bound:.6g} ms"
+    return Problem(rule, f"{METRICS}/latency_ms", message, f"at least {bound:.6g} ms", f"{ms} ms")
 
 
 @_rule(
@@ -208,12 +211,8 @@ def below_smallest(run: Run) -> Problem | None:
     needs="bounds",
 )
 def below_mean(run: Run) -> Problem | None:
-    ms, bound = run.latency_ms, run.bounds.mean_sol_ms if run.bounds else None
-    if ms is None or bound is None or ms >= bound:
-        return None
-    message = f"{ms} ms is below the geometric mean of the speed-of-light bounds, {bound:.6g} ms"
-    pointer = f"{METRICS}/latency_ms"
-    return Problem("bound/below-mean", pointer, message, f"at least {bound:.6g} ms", f"{ms} ms")
+    bound = run.bounds.mean_sol_ms if run.bounds else None
+    return _below("bound/below-mean", run.latency_ms, bound, "the geometric mean of the speed-of-light bounds")
 
 
 @_rule(
