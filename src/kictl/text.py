@@ -55,3 +55,8 @@ def _escape(char: str) -> str:
 def cut(text: str, limit: int) -> str:
     """At most `limit` characters, the last one an ellipsis where something was cut."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def counted(number: int, noun: str) -> str:
+    """How many there are of something whose plural takes an s."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -11,7 +11,7 @@ from kictl.comparability import EXCLUDED, WHY
 from kictl.rank import POLICY, Ranked
 from kictl.render import csv, numbers
 from kictl.render.grid import Grid, Row, columns
-from kictl.text import named
+from kictl.text import counted, named
 from kictl.workflow.comparing import Comparison, Table
 
 UNLISTED = "†"
@@ -145,13 +145,11 @@ def _head(comparison: Comparison, table: Table, roomy: bool) -> tuple[str, ...]:
     key, bounds = (
         str(d) if roomy else f"sha256:{Digest(d).short}…" for d in (cohort.comparison_key, table.bounds.digest)
     )
-    runs = (
-        f"{table.population} run{'s' * (table.population != 1)} by {table.authors} author{'s' * (table.authors != 1)}"
-    )
+    runs = f"{counted(table.population, 'run')} by {counted(table.authors, 'author')}"
     joint = "\n" if roomy else " · "
     digests = f"comparison key {key}{joint}bounds {bounds}"
     stack = cohort.stack or "not stated"
-    cases = f"{cohort.cases} case{'s' * (cohort.cases != 1)}"
+    cases = counted(cohort.cases, "case")
     return (
         comparison.definition,
         f"{cohort.gpu} · stack {stack} · {cases} · {runs} · by {comparison.ranked_by}",

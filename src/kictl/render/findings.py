@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from kictl.model import Finding
-from kictl.text import cut, printable
+from kictl.text import counted, cut, printable
 from kictl.verify.registry import RULES
 from kictl.verify.report import Report
 
@@ -47,11 +47,11 @@ def _lines(report: Report) -> Iterator[str]:
 def summary(report: Report) -> str:
     """One line of counts."""
     verdict = "ok" if report.ok else "not ok"
-    documents = _count(report.checked, "document")
+    documents = counted(report.checked, "document")
     if report.manifests != report.checked:
-        documents += f" with {_count(report.manifests, 'manifest')}"
+        documents += f" with {counted(report.manifests, 'manifest')}"
     counts = ", ".join(
-        _count(number, noun)
+        counted(number, noun)
         for number, noun in ((report.errors, "error"), (report.warnings, "warning"), (report.infos, "note"))
     )
     return f"{verdict}: {documents} checked; {counts}"
@@ -93,7 +93,3 @@ def _is_whole(group: str, rules: list[str]) -> bool:
 
 def _safe(text: str) -> str:
     return cut(printable(text), LONGEST)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

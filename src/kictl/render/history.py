@@ -8,7 +8,7 @@ from typing import Any
 from kictl.canonical import Digest
 from kictl.render import comparison, csv, numbers, plot
 from kictl.render.grid import Grid, Row, columns
-from kictl.text import named
+from kictl.text import counted, named
 from kictl.workflow.history import CohortHistory, History, Step
 
 _HEIGHT = 8
@@ -86,7 +86,7 @@ def to_grids(history: History, *, width: int = 0, pens: plot.Pens = plot.UNICODE
 def _grid(history: History, part: CohortHistory, width: int, pens: plot.Pens) -> Grid:
     cohort, steps = part.cohort, part.steps
     unit = numbers.unit_for(steps[-1].entry.latency_ns if steps else None)
-    records = f"{len(steps)} record{'s' * (len(steps) != 1)} in {part.runs} run{'s' * (part.runs != 1)}"
+    records = f"{counted(len(steps), 'record')} in {counted(part.runs, 'run')}"
     head = (
         history.definition,
         f"{cohort.gpu} · stack {cohort.stack or 'not stated'} · {records} · until {numbers.day(history.as_of)}",

@@ -8,7 +8,7 @@ from typing import Any
 from kictl.catalogue.dossiers import ImportRow
 from kictl.render import numbers
 from kictl.render.grid import Grid, Row, columns
-from kictl.text import cut, printable
+from kictl.text import counted, cut, printable
 
 SHOWN = 10
 
@@ -36,7 +36,7 @@ def events_grid(events: Sequence[ImportRow]) -> Grid:
         left=["started", "catalogue"],
         least=["catalogue", "relisted", "restored", "kernels"],
     )
-    head = f"{len(events)} import{'s' * (len(events) != 1)}"
+    head = counted(len(events), "import")
     return Grid((head,), names, tuple(map(_event_row, events)))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from kictl.rank import POLICY, Entry
 from kictl.render import csv, numbers
 from kictl.render.grid import Grid, Row, columns
-from kictl.text import named
+from kictl.text import counted, named
 from kictl.workflow.leaders import PLACES, Author, Authors, Leader, Leaders
 
 _OUTDATED = "‡"
@@ -93,7 +93,7 @@ def _grid(leaders: Leaders, gpu: str, stack: str | None, rows: list[Leader]) -> 
     unit = "SOL" if by_score else "µs"
     head = (
         f"{gpu} · stack {stack or 'not stated'}",
-        f"{len(rows)} definition{'s' * (len(rows) != 1)} · by {leaders.ranked_by}, each author by the best run"
+        f"{counted(len(rows), 'definition')} · by {leaders.ranked_by}, each author by the best run"
         f" · ages until {numbers.day(leaders.as_of)}",
     )
     names = (
@@ -176,8 +176,7 @@ def authors_grids(authors: Authors) -> list[Grid]:
     """One table; its rows have counts, since figures of different cohorts have no mean."""
     head = (
         "Authors",
-        f"{authors.cohorts} cohort{'s' * (authors.cohorts != 1)} with runs · by {authors.ranked_by},"
-        " each author by the best run",
+        f"{counted(authors.cohorts, 'cohort')} with runs · by {authors.ranked_by}, each author by the best run",
     )
     rows = tuple(_author_row(authors, row) for row in authors.rows)
     names = ("#", "author", "led", "alone", "shared", "≈", "top 5", "entered", "runs")

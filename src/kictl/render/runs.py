@@ -9,7 +9,7 @@ from kictl.comparability import WHY, Reason, letter
 from kictl.rank import is_near, ratio
 from kictl.render import csv, numbers
 from kictl.render.grid import Grid, Row, columns
-from kictl.text import named
+from kictl.text import counted, named
 from kictl.workflow.pairing import Candidate, Measured, Pairing
 
 _PER_TABLE = 4
@@ -100,7 +100,7 @@ def _verdict(pairing: Pairing, explain: bool) -> Grid:
     if not pairing.measured:
         return Grid((title, *lines), (), ())
     decides = pairing.runs[0].decides
-    cases = "" if decides.cases is None else f" · {decides.cases} case{'s' * (decides.cases != 1)}"
+    cases = "" if decides.cases is None else f" · {counted(decides.cases, 'case')}"
     stack = f"stack {decides.stack or 'not stated'}"
     subject = f"{decides.definition or 'one workload'} · {decides.gpu or 'one GPU'} · {stack}{cases}"
     return Grid((title, subject, *lines), *_measured(pairing))

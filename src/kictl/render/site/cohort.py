@@ -10,8 +10,8 @@ from kictl.rank import Entry, Ranked, ratio
 from kictl.render import comparison, numbers, svg
 from kictl.render.html import Child, Markup, element
 from kictl.render.site import layout
-from kictl.render.site.layout import number, plural
-from kictl.text import named
+from kictl.render.site.layout import number
+from kictl.text import counted, named
 from kictl.workflow.history import Step
 from kictl.workflow.reporting import CohortReport
 
@@ -58,9 +58,9 @@ class Section:
         table, cohort = self.report.table, self.report.table.cohort
         mark = anchor(cohort.comparison_key)
         runs, authors, cases = (
-            plural(table.population, "run"),
-            plural(table.authors, "author"),
-            plural(cohort.cases, "case"),
+            counted(table.population, "run"),
+            counted(table.authors, "author"),
+            counted(cohort.cases, "case"),
         )
         body: list[Child] = [
             element("h2", title(cohort.gpu, cohort.stack), id=mark),
@@ -95,7 +95,7 @@ class Section:
         leads = f"{items[0].label} leads with {items[0].note} {self.unit.name}"
         chart = svg.bars(
             f"{self.name}-bars",
-            f"Latency of the first {len(rows)} of {plural(self.report.table.authors, 'author')} in {self.title}",
+            f"Latency of the first {len(rows)} of {counted(self.report.table.authors, 'author')} in {self.title}",
             "; ".join([leads, *(mark.label for mark in marks), "the table below has the same numbers"]),
             items,
             marks,
@@ -193,7 +193,7 @@ class Section:
         chart = svg.steps(
             f"{self.name}-steps",
             f"The record of {self.title}, over time",
-            f"{plural(count, 'record')}, the last {self.unit.show(last.latency_ns)} {self.unit.name}"
+            f"{counted(count, 'record')}, the last {self.unit.show(last.latency_ns)} {self.unit.name}"
             f" by {named(last.author)}; the table below has the same numbers",
             [_point(step.entry) for step in steps],
             [_point(entry) for entry in dots],

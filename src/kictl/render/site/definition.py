@@ -10,8 +10,8 @@ from kictl.render import comparison, history, html, numbers
 from kictl.render.html import Child, Markup, element
 from kictl.render.site import cohort, layout
 from kictl.render.site.cohort import Link
-from kictl.render.site.layout import Crumb, number, plural
-from kictl.text import cut
+from kictl.render.site.layout import Crumb, number
+from kictl.text import counted, cut
 from kictl.workflow.reporting import CohortReport, DefinitionReport
 
 ROWS: Final = (200, 100, 50, 25)
@@ -91,7 +91,7 @@ def _contents(report: DefinitionReport, most: int) -> Markup | None:
         table, key = found.table, found.table.cohort.comparison_key
         name = cohort.title(table.cohort.gpu, table.cohort.stack)
         link = element("a", name, href=f"#{cohort.anchor(key)}")
-        items.append(element("li", link, f" ({plural(table.population, 'run')})"))
+        items.append(element("li", link, f" ({counted(table.population, 'run')})"))
     if most < len(report.cohorts):
         items.append(element("li", element("a", f"{len(report.cohorts) - most} more", href="#more")))
     return element("nav", element("ul", items, class_="plain"), aria_label="Cohorts")
@@ -109,7 +109,7 @@ def _rest(report: DefinitionReport, link: Link, most: int) -> Markup | None:
         "section",
         element("h2", "More cohorts", id="more"),
         element(
-            "p", f"{plural(len(rest), 'cohort')} more than this page has room for: the JSON beside it has them whole."
+            "p", f"{counted(len(rest), 'cohort')} more than this page has room for: the JSON beside it has them whole."
         ),
         element("ul", items),
         aria_labelledby="more",
@@ -118,7 +118,7 @@ def _rest(report: DefinitionReport, link: Link, most: int) -> Markup | None:
 
 def _line(found: CohortReport, link: Link) -> Markup:
     table = found.table
-    name = f"{cohort.title(table.cohort.gpu, table.cohort.stack)}: {plural(table.population, 'run')}"
+    name = f"{cohort.title(table.cohort.gpu, table.cohort.stack)}: {counted(table.population, 'run')}"
     leads: list[Child] = []
     if table.rows:
         first, unit = table.rows[0].entry, numbers.unit_for(table.best_ns)

@@ -13,8 +13,8 @@ from kictl.render import html, numbers, svg
 from kictl.render.html import Markup, element
 from kictl.render.site import cohort, layout
 from kictl.render.site.cohort import Link
-from kictl.render.site.layout import Crumb, number, plural
-from kictl.text import cut
+from kictl.render.site.layout import Crumb, number
+from kictl.text import counted, cut
 from kictl.workflow.leaders import Leader, Leaders
 
 HOME: Final = "All definitions"
@@ -68,7 +68,7 @@ class Index:
         definitions = {row.cohort.definition for row in rows} | set(self.without)
         runs = sum(row.runs for row in rows)
         kinds = [(runs, "ranked run"), (len(definitions), "definition"), (len(rows), "cohort")]
-        ranked, defined, grouped = (plural(count, word) for count, word in kinds)
+        ranked, defined, grouped = (counted(count, word) for count, word in kinds)
         body = [
             element("h1", "Who is fastest, and how far from the bound"),
             element(
@@ -113,8 +113,8 @@ class _Group:
     def extent(self) -> str:
         """How many definitions there are, and which of them these are."""
         if self.of is None or len(self.rows) == self.of:
-            return plural(len(self.rows), "definition")
-        return f"{self.start + 1} to {self.start + len(self.rows)} of {plural(self.of, 'definition')}"
+            return counted(len(self.rows), "definition")
+        return f"{self.start + 1} to {self.start + len(self.rows)} of {counted(self.of, 'definition')}"
 
     def parts(self) -> list[_Group]:
         """The same in parts whose rows fit on a page each."""
@@ -191,7 +191,7 @@ def _row(row: Leader, index: Index) -> Markup:
     return layout.row(
         [
             ("name", [link, " (an earlier version)"] if row.outdated else link),
-            ("name", [layout.author(first.author), f" and {plural(row.shared, 'other')}" if row.shared else None]),
+            ("name", [layout.author(first.author), f" and {counted(row.shared, 'other')}" if row.shared else None]),
             number(layout.link(first.submission, href)),
             number(numbers.significant(first.latency_ns / 1e3)),
             number(numbers.ratio(row.gap)),

@@ -159,11 +159,6 @@ def facts(pairs: Sequence[tuple[str, Child]]) -> Markup:
     return element("dl", [(element("dt", html.breakable(name)), element("dd", value)) for name, value in known])
 
 
-def plural(count: int, word: str) -> str:
-    """A number of things."""
-    return f"{count} {word}{'' if count == 1 else 's'}"
-
-
 def ticks(unit: numbers.Unit) -> Callable[[float], str]:
     """How an axis in that unit writes a value in ns."""
     return lambda ns: f"{ns / unit.ns:g}"
