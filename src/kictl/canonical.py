@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from kictl.strictjson import INTEGER_LIMIT, ParseError, decode, is_deeper, parse, parse_leniently, pointer_to
+
+if TYPE_CHECKING:
+    from hashlib import _Hash as Hash
 
 __all__ = [
     "MAX_BYTES",
@@ -22,6 +26,7 @@ __all__ = [
     "check",
     "digest",
     "identity",
+    "raw_identity",
     "read",
     "read_leniently",
     "read_plain_lines",
@@ -53,7 +58,6 @@ _NULL = re.compile(rb"null").search
 _BEYOND_BMP = re.compile(rb"[\xf0-\xf4]").search
 _ESCAPED_COLON = re.compile(rb"\\u003[aA]").search
 _NO_OPENING = bytes(set(range(256)) - set(b"[{"))
-_NO_OPENING_NOR_NEWLINE = bytes(set(_NO_OPENING) - set(b"\n"))
 
 
 class Digest(str):
@@ -125,15 +129,26 @@ def read_plain_lines(data: bytes) -> list[Any] | None:
     """
     if not data.endswith(b"\n"):
         return None
+    text = b"[" + data[:-1].replace(b"\n", _NEXT_LINE) + b"]"
     try:
-        values: list[Any] = orjson.loads(b"[" + data[:-1].replace(b"\n", b",") + b"]")
-        # Texts that lie on one line, or over several, would not come out as they were.
-        if b"".join([orjson.dumps(value, None, _STRICT_LINE) for value in values]) != data:
+        values: list[Any] = orjson.loads(text)
+        nested = values
+        for _ in range(_SPARE):
+            nested = [nested]
+        if orjson.dumps(nested, None, _STRICT)[_SPARE:-_SPARE] != text:
             return None
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         return None
-    brackets = data.translate(None, _NO_OPENING_NOR_NEWLINE).split(b"\n")
-    return None if max(map(len, brackets)) > MAX_DEPTH else values
+    # A mark that is not between two values stands inside of one, which then lies over several lines.
+    marks = values[1::2]
+    lines = (len(text) - len(data) - 1) // (len(_NEXT_LINE) - 1) + 1
+    return values[::2] if len(values) == 2 * lines - 1 and marks.count(_MARK) == len(marks) else None
+
+
+# What nobody can have written, so that each newline is known again in what was read.
+_MARK: Final = os.urandom(8).hex()
+_NEXT_LINE: Final = f',"{_MARK}",'.encode()
+_SPARE: Final = WRITABLE_DEPTH - MAX_DEPTH - 1  # orjson refuses what is too deep, were it wrapped in so many lists
 
 
 _REFUSED: Final = object()
@@ -267,19 +282,26 @@ def identity(manifest: Mapping[str, Any], *, checked: bool = False) -> Digest:
 
     `checked` as for `canonical_bytes`.
     """
+    return Digest.from_raw(raw_identity(manifest, checked))
+
+
+def raw_identity(manifest: Mapping[str, Any], checked: bool = False) -> bytes:
+    """The 32 bytes of `identity`; `checked` as for `canonical_bytes`."""
     api_version, kind, spec = manifest["apiVersion"], manifest["kind"], manifest["spec"]
     if type(api_version) is str and type(kind) is str:
         try:
-            return Digest.of(_head(api_version, kind) + canonical_bytes(spec, checked) + b"}")
+            hashed = _head(api_version, kind).copy()
+            hashed.update(canonical_bytes(spec, checked) + b"}")
+            return hashed.digest()
         except ParseError:
             pass  # said below, with the pointer from the manifest's root
-    return digest({"apiVersion": api_version, "kind": kind, "spec": spec}, checked=checked)
+    return digest({"apiVersion": api_version, "kind": kind, "spec": spec}, checked=checked).raw
 
 
 @lru_cache(maxsize=64)
-def _head(api_version: str, kind: str) -> bytes:
-    """What the canonical bytes of every manifest of a kind begin with."""
-    return canonical_bytes({"apiVersion": api_version, "kind": kind})[:-1] + b',"spec":'
+def _head(api_version: str, kind: str) -> Hash:
+    """The hash of what the canonical bytes of every manifest of a kind begin with."""
+    return sha256(canonical_bytes({"apiVersion": api_version, "kind": kind})[:-1] + b',"spec":')
 
 
 def to_json(value: Any, *, indent: bool = False, sort: bool = False) -> bytes:

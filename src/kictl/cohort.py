@@ -28,6 +28,13 @@ def comparison_key(
     the workload's spec, `metric` names what is ranked by, as in `latency:mean:ns`.
     The implementation is not part of it: implementations are what a cohort compares.
     """
+    return comparison_key_of(operation, workload, protocol, environment, correctness_key(correctness), metric)
+
+
+def comparison_key_of(
+    operation: str, workload: str, protocol: str, environment: str, correctness: str, metric: str
+) -> Digest:
+    """The same where the key of the rule of correctness is known."""
     return digest(
         {
             "v": 1,
@@ -35,7 +42,7 @@ def comparison_key(
             "workload": workload,
             "protocol": protocol,
             "environment": environment,
-            "correctness": correctness_key(correctness),
+            "correctness": correctness,
             "metric": metric,
         }
     )

@@ -17,13 +17,13 @@ from kictl.verify.keys import Keys
 from kictl.verify.records import (
     MADE,
     NAMED,
-    REFERENCES,
     REFERENCES_OF,
+    REFERRED_TO,
     RESULT,
     WANTED,
     WORKLOAD,
     WORKLOADS,
-    Result,
+    Claims,
     Workload,
     row_of,
 )
@@ -33,6 +33,7 @@ from kictl.verify.report import Tally
 _REMEMBERED: Final = 1024
 _RECENT: Final = 4096
 _BUNDLED: Final = {"protocol": "BenchmarkProtocol", "environment": "ExecutionEnvironment"}
+_BUNDLE: Final = {"run", *_BUNDLED}
 _NATIVE: Json = {}
 _NO_KEYS: Final = (None, None)
 _NAMES: Final = ("source", "benchmark", "scenario", "division", "category", "externalId")
@@ -57,8 +58,8 @@ class Checker:
         self._latest = tomorrow.strftime("%Y-%m-%dT%H:%M:%S")
         self._bounds: dict[str, RunBounds | None] = {}
         self._known: dict[bytes, str] = {}
-        self._recent: dict[str, str] = {}
-        self._suites: dict[bytes, Workload] = {}
+        self._recent: dict[tuple[str, ...], set[str]] = {kinds: set() for kinds in REFERRED_TO.values()}
+        self._suites: dict[str, Workload] = {}
         self._keys = Keys()
 
     def take(self) -> tuple[Tally, Parts]:
@@ -147,7 +148,7 @@ class Checker:
             self._tell(claims.line_kind(kind, value["kind"]), base, digest)
 
     def _bundle(self, bundle: Json, base: str, row: Json | None = None) -> None:
-        if bundle.keys() != {"run", *_BUNDLED}:
+        if bundle.keys() != _BUNDLE:
             for problem in shape.of_bundle(bundle, ("run", *_BUNDLED)):
                 self._tell(problem, base)
         beside = {
@@ -190,10 +191,10 @@ class Checker:
         manifest, problems = shape.of_manifest(manifest, kind)
         for problem in problems:
             self._tell(problem, base)
-        if not isinstance(manifest, dict) or not shape.has_identity(manifest):
+        if problems and not shape.has_identity(manifest):
             return None
-        identity = canonical.identity(manifest, checked=True)
-        digest, raw = str(identity), identity.raw
+        raw = canonical.raw_identity(manifest, True)
+        digest = "sha256:" + raw.hex()
         if self._expect is not None and kind in (None, "BenchmarkRun"):
             self._tally.matched += 1
             if digest != self._expect:
@@ -217,20 +218,22 @@ class Checker:
         parts = self._parts
         editorial = hash(canonical.to_json(manifest["metadata"], sort=True))
         parts[raw[0] % PARTS].append((MADE, raw, kind, editorial, place))
-        for number, path in REFERENCES_OF.get(kind, ()):
+        for number, path, kinds in REFERENCES_OF.get(kind, ()):
             target = spec[path[0]] if len(path) == 1 else spec[path[0]][path[1]]
-            if beside.get(path[0]) != target and self._recent.get(target) not in REFERENCES[number][2]:
+            if beside.get(path[0]) != target and target not in self._recent[kinds]:
                 wanted = bytes.fromhex(target[7:])
                 parts[wanted[0] % PARTS].append((WANTED, wanted, number, place))
-        if len(self._recent) >= _RECENT:
-            self._recent.clear()
-        self._recent[digest] = kind
+        if kind in REFERRED_TO:
+            recent = self._recent[REFERRED_TO[kind]]
+            if len(recent) >= _RECENT:
+                recent.clear()
+            recent.add(digest)
         if kind in WORKLOADS:
-            self._workload(spec, raw)
-        elif kind in ("BenchmarkRun", "ServingRun"):
+            self._workload(spec, digest, raw)
+        elif kind in _APART:
             self._run(manifest, digest, raw, row, base)
 
-    def _workload(self, spec: Json, raw: bytes) -> None:
+    def _workload(self, spec: Json, digest: str, raw: bytes) -> None:
         correctness = canonical.to_json(spec["correctness"])
         cases = len(spec["cases"]) if "cases" in spec else None
         workload = Workload(raw, spec["operationSpecDigest"], correctness, cases)
@@ -238,15 +241,15 @@ class Checker:
         if cases is not None:
             if len(self._suites) >= _REMEMBERED:
                 self._suites.clear()
-            self._suites[raw] = workload
+            self._suites[digest] = workload
 
     def _run(self, manifest: Json, digest: str, raw: bytes, row: Json | None, base: str) -> None:
         kind, spec = manifest["kind"], manifest["spec"]
-        if (problem := runs.future(spec, self._latest)) is not None:
-            self._tell(problem, base, digest)
+        if spec["observedAt"][:19] > self._latest:
+            self._tell(runs.future(spec["observedAt"], self._latest), base, digest)
         native = spec.get("sourceNative", _NATIVE)
         if "externalId" in native:
-            name = _source_name(kind, spec)
+            name = _source_name(kind, spec, native)
             self._parts[crc32(name.encode()) % PARTS].append((NAMED, name, raw, (self._subject, self._line, base)))
         if kind == "BenchmarkRun":
             self._benchmark_run(manifest, native, digest, raw, row, base)
@@ -269,12 +272,12 @@ class Checker:
         if total is not None or keys != _NO_KEYS:
             timing = spec.get("timing")
             metric = f"latency:{timing['primaryStatistic']}:ns" if timing else None
-            of = bytes.fromhex(workload[7:])
-            beside = (spec["protocolDigest"], spec["environmentDigest"], metric)
-            result = Result(of, raw, *beside, *keys, total, (self._subject, self._line, base))
-            known = self._suites.get(of)
-            if known is None or not self._keys.hold(known, result):
-                self._parts[of[0] % PARTS].append((RESULT, *result))
+            made = Claims(spec["protocolDigest"], spec["environmentDigest"], metric, *keys, total)
+            known = self._suites.get(workload)
+            if known is None or not self._keys.hold(known, made):
+                of = bytes.fromhex(workload[7:])
+                place = (self._subject, self._line, base)
+                self._parts[of[0] % PARTS].append((RESULT, of, raw, tuple(made), place))
         if native and "source" in self._context.offers:
             self._against_source(manifest, digest, base)
 
@@ -315,8 +318,7 @@ def _is_bundle(value: Json) -> bool:
     return "kind" not in value and ("run" in value or "protocol" in value or "environment" in value)
 
 
-def _source_name(kind: str, spec: Json) -> str:
+def _source_name(kind: str, spec: Json, native: Json) -> str:
     """What a source means by an id: one of its results may stand under the same id on several workloads or machines."""
-    native = spec["sourceNative"]
     names = [native[part] for part in _NAMES if part in native]
-    return " · ".join([kind, *names, *(spec[member] for member in _APART[kind])])
+    return " · ".join([kind, *names, *[spec[member] for member in _APART[kind]]])

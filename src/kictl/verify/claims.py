@@ -52,7 +52,7 @@ def column(pointer: str, digest: str | None, claimed: Any) -> Problem:
 
 
 _REFERENCE_COLUMNS = {
-    kind: tuple(path[0] for _, path in REFERENCES_OF.get(kind, ()) if len(path) == 1 and path[0] != own)
+    kind: tuple(path[0] for _, path, _ in REFERENCES_OF.get(kind, ()) if len(path) == 1 and path[0] != own)
     for kind, own in _OWN_COLUMN.items()
 }
 """Columns that say again what a manifest's spec says under the same name."""

@@ -6,9 +6,9 @@ import json
 
 from kictl import cohort
 from kictl.canonical import Digest
-from kictl.verify.records import Result, Workload
+from kictl.verify.records import Claims, Workload
 
-_REMEMBERED = 1024
+_REMEMBERED = 4096
 
 
 class Keys:
@@ -18,22 +18,22 @@ class Keys:
         self._comparison: dict[tuple[bytes, str, str, str], str] = {}
         self._correctness: dict[bytes, str] = {}
 
-    def comparison(self, workload: Workload, result: Result) -> str | None:
+    def comparison(self, workload: Workload, claims: Claims) -> str | None:
         """None where the run does not say what its primary measurement is."""
-        if result.metric is None:
+        if claims.metric is None:
             return None
-        memo = (workload.raw, result.protocol, result.environment, result.metric)
+        memo = (workload.raw, claims.protocol, claims.environment, claims.metric)
         key = self._comparison.get(memo)
         if key is None:
             if len(self._comparison) >= _REMEMBERED:
                 self._comparison.clear()
-            key = self._comparison[memo] = cohort.comparison_key(
-                operation=workload.operation,
-                workload=Digest.from_raw(workload.raw),
-                protocol=result.protocol,
-                environment=result.environment,
-                correctness=json.loads(workload.correctness),
-                metric=result.metric,
+            key = self._comparison[memo] = cohort.comparison_key_of(
+                workload.operation,
+                Digest.from_raw(workload.raw),
+                claims.protocol,
+                claims.environment,
+                self.correctness(workload),
+                claims.metric,
             )
         return key
 
@@ -46,10 +46,10 @@ class Keys:
             self._correctness[workload.correctness] = key
         return key
 
-    def hold(self, workload: Workload, result: Result) -> bool:
+    def hold(self, workload: Workload, claims: Claims) -> bool:
         """Whether all that is claimed follows from the workload."""
         return (
-            result.total in (None, workload.cases)
-            and (result.comparison_key is None or result.comparison_key == self.comparison(workload, result))
-            and (result.correctness_key is None or result.correctness_key == self.correctness(workload))
+            claims.total in (None, workload.cases)
+            and (claims.comparison_key is None or claims.comparison_key == self.comparison(workload, claims))
+            and (claims.correctness_key is None or claims.correctness_key == self.correctness(workload))
         )

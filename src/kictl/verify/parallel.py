@@ -6,7 +6,8 @@ import marshal
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from typing import IO, Any, Final
 
 from kictl.documents import Document, Lines
@@ -14,7 +15,7 @@ from kictl.verify.checker import Checker
 from kictl.verify.facts import Parts
 from kictl.verify.report import Tally
 
-SMALL: Final = 8
+SMALL: Final = 3
 """Batches that are checked before other processes are started: a short input does not repay them."""
 
 Result = tuple[Tally, Parts]
@@ -25,32 +26,43 @@ def outcomes(
 ) -> Generator[Result, None, None]:
     """What each batch came to, in order. `jobs` processes share blocks of lines; everything else is checked here."""
     own = checker()
-    idle: deque[_Worker] = deque()
-    busy: deque[_Worker] = deque()
+    workers: list[_Worker] = []
+    turn = 0
+    sent: deque[_Worker] = deque()
+    """The workers that have yet to tell of a block, in the order of the blocks."""
     try:
         for number, batch in enumerate(batches):
             if jobs == 1 or number < SMALL or isinstance(batch, Document) or batch.error is not None:
-                while busy:
-                    yield busy[0].receive()
-                    idle.append(busy.popleft())
+                yield from _all(sent)
                 own.check(batch)
                 yield own.take()
                 continue
-            if len(busy) == jobs:
-                yield busy[0].receive()
-                idle.append(busy.popleft())
-            worker = idle.popleft() if idle else _Worker(checker, [*busy])
-            worker.send(batch)
-            busy.append(worker)
-        for worker in busy:
-            yield worker.receive()
+            if turn == len(workers):
+                workers.append(_Worker(checker, workers))
+            workers[turn].send(batch)
+            sent.append(workers[turn])
+            turn = (turn + 1) % jobs
+            if len(sent) > jobs:  # the first of them is the one that has just got its next block
+                yield sent.popleft().receive()
+        yield from _all(sent)
     finally:
-        for worker in (*idle, *busy):
+        for worker in workers:
             worker.end()
 
 
+def _all(sent: deque[_Worker]) -> Iterator[Result]:
+    """What these have yet to tell."""
+    for worker in sent:
+        worker.send(None)
+    while sent:
+        yield sent.popleft().receive()
+
+
 class _Worker:
-    """A child process that checks one block after another. It has its own checker, and nothing but pipes to here."""
+    """A child process that checks one block after another. It has its own checker, and nothing but pipes to here.
+
+    It tells of a block when it has the next one, or none, so that it need not wait for that.
+    """
 
     def __init__(self, checker: Callable[[], Checker], others: Iterable[_Worker]) -> None:
         receiving, self._to = os.pipe()
@@ -68,15 +80,22 @@ class _Worker:
         self._input = os.fdopen(self._to, "wb", buffering=0)
         self._output = os.fdopen(self._from, "rb")
 
-    def send(self, block: Lines) -> None:
-        _write(self._input, (block.subject, block.first, block.data))
+    def send(self, block: Lines | None) -> None:
+        with self._alive():
+            _write(self._input, block and (block.subject, block.first, block.data))
 
     def receive(self) -> Result:
-        plain = _read(self._output)
-        if plain is None:
-            raise RuntimeError("a process that was checking has ended")
-        tally, parts = plain
+        """What the block before the last came to, or the last where nothing was sent after it."""
+        with self._alive():
+            tally, parts = _read(self._output)
         return Tally.from_plain(tally), parts
+
+    @contextmanager
+    def _alive(self) -> Iterator[None]:
+        try:
+            yield
+        except (BrokenPipeError, EOFError) as error:
+            raise RuntimeError("a process that was checking has ended") from error
 
     def end(self) -> None:
         """Closes the pipes, which ends the process, and waits for that."""
@@ -91,13 +110,18 @@ def _work(checker: Callable[[], Checker], receiving: int, sending: int) -> None:
     try:
         with os.fdopen(receiving, "rb") as source, os.fdopen(sending, "wb") as target:
             own = checker()
-            while (block := _read(source)) is not None:
-                own.check(Lines(*block))
-                tally, parts = own.take()
-                _write(target, (tally.plain(), parts))
-                target.flush()
-        code = 0
-    except (BrokenPipeError, KeyboardInterrupt):
+            done: tuple[Any, Parts] | None = None
+            while True:
+                block = _read(source)
+                if done is not None:
+                    _write(target, done)
+                    target.flush()
+                    done = None
+                if block is not None:
+                    own.check(Lines(*block))
+                    tally, parts = own.take()
+                    done = tally.plain(), parts
+    except (EOFError, BrokenPipeError, KeyboardInterrupt):
         code = 0
     except BaseException:  # noqa: BLE001 - told here, and to the parent by the end of the pipe
         import traceback
@@ -116,9 +140,9 @@ def _write(stream: IO[bytes] | Any, value: Any) -> None:
 
 
 def _read(stream: IO[bytes]) -> Any:
-    """The next value, None at the end."""
+    """The next value. Raises EOFError at the end."""
     size = stream.read(8)
     if len(size) < 8:
-        return None
+        raise EOFError
     data = stream.read(int.from_bytes(size, "little"))
     return marshal.loads(data)  # noqa: S302 - from our own process

@@ -22,10 +22,12 @@ REFERENCES: Final[tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]] = (
 """Every member that refers to a manifest: kind that has it, its path in the spec, kinds it may lead to."""
 
 REFERENCES_OF: Final = {
-    kind: tuple((number, path) for number, (owner, path, _) in enumerate(REFERENCES) if owner == kind)
+    kind: tuple((number, path, kinds) for number, (owner, path, kinds) in enumerate(REFERENCES) if owner == kind)
     for kind in {owner for owner, _, _ in REFERENCES}
 }
-"""By kind, the number in REFERENCES and the path of each of its references."""
+"""By kind, the number in REFERENCES, the path, and the kinds of each of its references."""
+REFERRED_TO: Final = {kind: kinds for *_, kinds in REFERENCES for kind in kinds}
+"""By kind, all kinds that a reference to it may lead to."""
 
 
 MADE, WANTED, WORKLOAD, RESULT, NAMED = range(5)
@@ -61,17 +63,26 @@ class Workload(NamedTuple):
     cases: int | None
 
 
-class Result(NamedTuple):
-    """A run that claims something which follows from its workload; `metric` is None where it is not stated."""
+class Claims(NamedTuple):
+    """What is claimed of a run, or said by it, that has to follow from its workload.
 
-    workload: bytes
-    raw: bytes
+    `metric` is None where the run does not state it.
+    """
+
     protocol: str
     environment: str
     metric: str | None
     comparison_key: Any
     correctness_key: Any
     total: Any
+
+
+class Result(NamedTuple):
+    """A run with such claims; the record holds them as a plain tuple."""
+
+    workload: bytes
+    raw: bytes
+    claims: tuple[Any, ...]
     place: Place
 
 

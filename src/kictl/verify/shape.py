@@ -77,9 +77,9 @@ def of_manifest(manifest: Any, kind: str | None = None) -> tuple[Any, list[Probl
     return normal, problems
 
 
-def has_identity(manifest: Json) -> bool:
+def has_identity(manifest: Any) -> bool:
     """Whether all is there that a digest is taken over."""
-    return "apiVersion" in manifest and "kind" in manifest and "spec" in manifest
+    return isinstance(manifest, dict) and "apiVersion" in manifest and "kind" in manifest and "spec" in manifest
 
 
 def of_bundle(bundle: Json, members: Sequence[str]) -> Iterator[Problem]:

@@ -18,6 +18,7 @@ from kictl.verify.records import (
     RESULT,
     WANTED,
     WORKLOAD,
+    Claims,
     Made,
     Named,
     Place,
@@ -125,18 +126,19 @@ class Together:
             yield _finding(OTHER_KIND, wanted.place, pointer, message, expected, kind)
 
     def _result(self, workload: Workload | None, result: Result) -> Iterator[Finding]:
+        claims = Claims(*result.claims)
         cases = workload.cases if workload else self._cases(result)
-        if result.total is not None and cases is None:
+        if claims.total is not None and cases is None:
             self.missed[CASES] += 1
-        elif result.total is not None and result.total != cases:
+        elif claims.total is not None and claims.total != cases:
             pointer = "/spec/sourceNative/metrics/fast_1_total"
-            message = f"fast_1_total is {result.total}, the suite has {cases} cases"
-            yield _finding(CASES, result.place, pointer, message, str(cases), str(result.total), result.raw)
-        comparison = self._keys.comparison(workload, result) if workload else None
+            message = f"fast_1_total is {claims.total}, the suite has {cases} cases"
+            yield _finding(CASES, result.place, pointer, message, str(cases), str(claims.total), result.raw)
+        comparison = self._keys.comparison(workload, claims) if workload else None
         correctness = self._keys.correctness(workload) if workload else None
         for rule, column, key, claimed in (
-            (COMPARISON, "comparisonKey", comparison, result.comparison_key),
-            (CORRECTNESS, "correctnessKey", correctness, result.correctness_key),
+            (COMPARISON, "comparisonKey", comparison, claims.comparison_key),
+            (CORRECTNESS, "correctnessKey", correctness, claims.correctness_key),
         ):
             if claimed is None:
                 continue
