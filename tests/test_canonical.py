@@ -27,7 +27,7 @@ from kictl.canonical import (
     identity,
     read,
     read_leniently,
-    read_plain_lines,
+    read_lines,
     to_json,
 )
 from kictl.errors import InputError
@@ -474,20 +474,36 @@ def refusal_or_value(line: bytes) -> Any:
 
 
 @given(st.lists(LINE, max_size=6), st.sampled_from([b"", b"\n"]))
-def test_plain_lines_are_read_as_each_would_be(lines: list[bytes], end: bytes) -> None:
+def test_lines_are_read_as_each_would_be(lines: list[bytes], end: bytes) -> None:
     data = b"\n".join(lines) + end
-    found = read_plain_lines(data)
+    found = read_lines(data)
     if found is not None:
         assert repr(found) == repr([refusal_or_value(line) for line in data.split(b"\n")[:-1]])
 
 
-def test_plain_lines_are_those_that_orjson_writes() -> None:
-    plain = [{"a": 1.5, "é": [None]}, [], nested(MAX_DEPTH), {"b": [[], {}] * 50}, "x"]
-    data = b"".join(orjson.dumps(value) + b"\n" for value in plain)
-    assert read_plain_lines(data) == plain
-    for other in (b'{"a": 1}\n', b"1e2\n", b"\n", b"[1\n2]\n3,4\n", orjson.dumps(nested(MAX_DEPTH + 1)) + b"\n"):
-        assert read_plain_lines(data + other) is None
-    assert read_plain_lines(data[:-1]) is None
+def test_lines_are_read_together_however_they_are_written() -> None:
+    values = [{"a": 1.5, "é": [None]}, [], nested(MAX_DEPTH), {"b": [[], {}] * 50}, "x"]
+    data = b"".join(orjson.dumps(value) + b"\n" for value in values)
+    assert read_lines(data) == values
+    assert repr(read_lines(data + b'{"a": 1}\n1e2\n"\\u0061"\n')) == repr([*values, {"a": 1}, 100.0, "a"])
+    assert read_lines(data[:-1]) is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        b"\n",
+        b"[1\n2]\n",
+        b"[1\n2]\n3,4\n",
+        b'{"a":1\n"b":2}\n',
+        b'{"a":1,"a":1}\n',
+        b"9007199254740993\n",
+        orjson.dumps(nested(MAX_DEPTH + 1)) + b"\n",
+    ],
+)
+def test_lines_of_which_one_is_refused_are_not_read_together(other: bytes) -> None:
+    assert read_lines(b"{}\n" + other) is None
+    assert read_lines(other + b"{}\n") is None
 
 
 # --- Plain output

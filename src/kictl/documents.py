@@ -64,8 +64,8 @@ class Lines:
 
     def values(self) -> Iterator[tuple[int, Any]]:
         """Each line that is not blank: its number, and its value or, in place of that, the ParseError."""
-        plain = canonical.read_plain_lines(self.data)
-        return self._each() if plain is None else enumerate(plain, self.first)
+        values = canonical.read_lines(self.data)
+        return self._each() if values is None else enumerate(values, self.first)
 
     def _each(self) -> Iterator[tuple[int, Any]]:
         for number, line in enumerate(self.data.split(b"\n"), self.first):
