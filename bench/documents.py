@@ -8,8 +8,10 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 from random import Random
+from time import perf_counter
 from typing import Any
 
 import orjson
@@ -17,7 +19,7 @@ import rfc8785
 
 from bench import made, peers
 from bench.measure import Goal, Table, interleaved, medians, timed
-from kictl import canonical, schemas
+from kictl import canonical, documents, schemas
 
 _ASTRAL, _CONTROL = "\U0001f600", "\x1b"
 _PIECES = ("", "a", "é", _ASTRAL, "￿", _CONTROL, '"', "\\", "1.0", "null", "e-6,", "x" * 50, "٣")
@@ -35,18 +37,35 @@ def digest(count: int, rounds: int) -> Table:
     texts = sample(count)
     items = [(text,) for text in texts]
     tasks = {
-        "kictl": timed(lambda text: canonical.identity(canonical.read(text), checked=True), items),
+        "kictl, on lines": _on_lines(texts),
+        "kictl, alone": timed(lambda text: canonical.identity(canonical.read(text), checked=True), items),
         "orjson.loads + rfc8785": timed(_with_rfc8785, items[: count // 4]),
         "json.loads + rfc8785": timed(lambda text: _with_rfc8785(text, json.loads), items[: count // 4]),
         "floor: orjson unguarded": timed(_unguarded, items),
     }
     table = Table("Digest from text, one manifest", "µs", *_with_node(tasks, texts, rounds, "digest"))
-    table.goal("digest from text", "orjson.loads + rfc8785", "kictl", "≥", 8)
-    table.goal("digest from text", "Node canonicalize", "kictl", "≥", 2)
+    for how in ("on lines", "alone"):
+        table.goal(f"digest from text, {how}", "orjson.loads + rfc8785", f"kictl, {how}", "≥", 8)
+        table.goal(f"digest from text, {how}", "Node canonicalize", f"kictl, {how}", "≥", 2)
     trees = list(hostile(count * 5))
     wrong = sum(canonical.canonical_bytes(tree) != rfc8785.dumps(tree) for tree in trees)
     table.goals.append(Goal(f"mismatches with rfc8785 on {len(trees)} hostile trees", wrong, "≤", 0, ""))
     return table
+
+
+def _on_lines(texts: Sequence[bytes]) -> Callable[[], float]:
+    """A task: the seconds for each text where they come on the lines of a stream, as in an export."""
+    stream = b"".join(text + b"\n" for text in texts)
+
+    def task() -> float:
+        start = perf_counter()
+        for lines in documents.from_stream("-", BytesIO(stream)):
+            assert isinstance(lines, documents.Lines)
+            for _, manifest in lines.values():
+                canonical.identity(manifest, checked=True)
+        return (perf_counter() - start) / len(texts)
+
+    return task
 
 
 def validate(count: int, rounds: int) -> Table:

@@ -18,6 +18,8 @@ from kictl.verify.report import Tally
 SMALL: Final = 3
 """Batches that are checked before other processes are started: a short input does not repay them."""
 
+_WIDTH: Final = 1 << 20
+
 Result = tuple[Tally, Parts]
 
 
@@ -65,8 +67,8 @@ class _Worker:
     """
 
     def __init__(self, checker: Callable[[], Checker], others: Iterable[_Worker]) -> None:
-        receiving, self._to = os.pipe()
-        self._from, sending = os.pipe()
+        receiving, self._to = _wide_pipe()
+        self._from, sending = _wide_pipe()
         sys.stdout.flush()
         sys.stderr.flush()
         self._pid = os.fork()
@@ -102,6 +104,18 @@ class _Worker:
         self._input.close()
         self._output.close()
         os.waitpid(self._pid, 0)
+
+
+def _wide_pipe() -> tuple[int, int]:
+    """A pipe that holds whole blocks, where the system has such: each pause for more room is a change of processes."""
+    pipe = os.pipe()
+    try:
+        from fcntl import F_SETPIPE_SZ, fcntl
+
+        fcntl(pipe[1], F_SETPIPE_SZ, _WIDTH)
+    except (ImportError, OSError):
+        pass
+    return pipe
 
 
 def _work(checker: Callable[[], Checker], receiving: int, sending: int) -> None:
