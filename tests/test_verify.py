@@ -6,6 +6,7 @@ import io
 import json
 import os
 import random
+import signal
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,9 @@ from kictl.documents import Document, Lines, from_inputs, from_stream
 from kictl.errors import UsageError
 from kictl.model import Finding
 from kictl.units import now
-from kictl.verify import Nothing, Options, Report, RunBounds, verify
+from kictl.verify import Nothing, Options, Report, RunBounds, chosen, verify
 from kictl.verify.checker import Checker
+from kictl.verify.parallel import outcomes
 from leaderboards import import_folder
 from mutations import mutations
 
@@ -524,6 +526,32 @@ def test_several_processes_find_the_same(jobs: int, tmp_path: Path) -> None:
     assert one.rules["schema/document"] > 100
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, 0)  # no child is left
+
+
+def test_several_processes_have_much_to_tell(tmp_path: Path) -> None:
+    line = exports.dump([{"\n" + "x" * 300 + str(number): number for number in range(40)}])
+    path = tmp_path / "export.jsonl"
+    path.write_bytes(line * 300)
+    inputs = [str(path), "-", str(path)]
+    one, many = (verify(from_inputs(inputs, io.BytesIO(b"[]")), Options(jobs=n)) for n in (1, 2))
+    assert one == many
+    assert one.rules["schema/missing-member"] == 2400
+
+
+def test_a_process_that_dies_while_it_checks_is_not_waited_for(tmp_path: Path) -> None:
+    class Dying(Checker):
+        def check(self, batch: Document | Lines) -> None:
+            if os.getpid() != parent and isinstance(batch, Lines) and batch.first > 3000:
+                os.kill(os.getpid(), signal.SIGKILL)
+            super().check(batch)
+
+    parent = os.getpid()
+    path = tmp_path / "export.jsonl"
+    path.write_bytes(exports.dump([{"table": "padding", "row": {"text": "x" * 500}}]) * 9000)
+    with pytest.raises(RuntimeError, match="has ended"):
+        list(outcomes(from_inputs([str(path)], io.BytesIO()), lambda: Dying(chosen(), Nothing()), 2))
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, 0)
 
 
 def test_a_report_says_the_same_whatever_the_order_of_findings() -> None:
