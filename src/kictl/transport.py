@@ -21,13 +21,13 @@ from typing import Any, Final, NoReturn, TypeVar
 import httpx
 import tenacity
 
-from kictl import PROJECT_URL, __version__
+from kictl import PROJECT_URL, __version__, canonical
 from kictl.errors import InputError, SourceError, UsageError
 from kictl.model import Body
 from kictl.pace import MAX_CONCURRENCY, MAX_RATE, Limits, Pace, Stats
 from kictl.sources.cache import Cache
-from kictl.sources.fetch import Fetcher
-from kictl.sources.recording import Exchange, request_target
+from kictl.sources.fetch import Decode, Fetcher
+from kictl.sources.recording import MAX_BODY, Exchange, request_target
 from kictl.sources.snapshot import SnapshotWriter
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ class HttpFetcher(Fetcher):
         for slot in self._all_slots:
             self._slots.put(slot)
 
-    def fetch(self, path: str, params: Mapping[str, str], decode: Callable[[bytes], T]) -> tuple[Body, T]:
+    def fetch(self, path: str, params: Mapping[str, str], decode: Decode[T]) -> tuple[Body, T]:
         target = request_target(path, params)
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(_TransientError),
@@ -120,13 +120,13 @@ class HttpFetcher(Fetcher):
         for slot in self._all_slots:
             self._slots.put(slot)
 
-    def _attempt(self, target: str, decode: Callable[[bytes], T]) -> tuple[Body, T]:
+    def _attempt(self, target: str, decode: Decode[T]) -> tuple[Body, T]:
         exchange, data = self._exchange(target)
         if exchange.status == 404:
             self._keep(exchange, data)
             raise SourceError(f"{self._url(target)}: not found (404)", code="not_found")
         try:
-            value = decode(data)
+            value = decode(*canonical.read_leniently(data, max_bytes=MAX_BODY))
         except InputError as error:
             if self._cache is not None:
                 self._cache.forget(target)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from kictl.model import Body
 
 T = TypeVar("T")
+
+Decode = Callable[[Any, bool], T]
+"""Makes something of a body's value, read leniently; the second argument says whether all of it is I-JSON."""
 
 
 class Fetcher(ABC):
@@ -18,11 +21,11 @@ class Fetcher(ABC):
     """A base URL or a folder, for people."""
 
     @abstractmethod
-    def fetch(self, path: str, params: Mapping[str, str], decode: Callable[[bytes], T]) -> tuple[Body, T]:
-        """The body at `path` (no leading slash) and what `decode` makes of it.
+    def fetch(self, path: str, params: Mapping[str, str], decode: Decode[T]) -> tuple[Body, T]:
+        """The body at `path` (no leading slash) and what `decode` makes of its value.
 
-        `decode` raises InputError for a body that is broken; a fetcher that can ask again does so.
-        Raises SourceError (network) or InputError (local files).
+        `decode` raises InputError for a value that is not what it should be; a fetcher that can ask again does so
+        then, and where a body has no value. Raises SourceError (network) or InputError (local files).
         """
 
     def holds(self, path: str) -> bool:

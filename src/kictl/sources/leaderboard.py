@@ -19,7 +19,6 @@ from kictl.sources.fetch import Fetcher
 from kictl.sources.interface import DefinitionRef, Drift, Listing, Reading, Source
 from kictl.sources.paging import Page, Row
 
-MAX_BODY = 32 * 2**20
 WAKE_SECONDS = 0.2
 
 _STATUSES = frozenset({
@@ -133,12 +132,11 @@ def _detail_path(ref: DefinitionRef) -> str:
     return f"kernels/{ref.external_id}"
 
 
-def _data(body: bytes, schema: str, listed: str) -> tuple[Json, list[Any], bool]:
-    """The envelope's object without its list, the list, and whether the body is I-JSON throughout.
+def _data(document: Any, schema: str, listed: str) -> tuple[Json, list[Any]]:
+    """The envelope's object without its list, and the list, each row of which is judged by itself, later.
 
-    Raises InputError for what the schema does not allow. Each row is judged by itself, later.
+    Raises InputError for what the schema does not allow.
     """
-    document, strict = canonical.read_leniently(body, max_bytes=MAX_BODY)
     data = document.get("data") if isinstance(document, dict) else None
     rows = data.get(listed) if isinstance(data, dict) else None
     if not isinstance(data, dict) or not isinstance(rows, list):
@@ -148,16 +146,16 @@ def _data(body: bytes, schema: str, listed: str) -> tuple[Json, list[Any], bool]
     if not schemas.is_valid(schema, {"data": rest}):
         first = schemas.violations(schema, {"data": rest})[0]
         raise InputError(f"{first.pointer or '/'}: {first.message}", code="shape")
-    return rest, rows, strict
+    return rest, rows
 
 
-def _kernels(body: bytes) -> list[Row]:
-    _, rows, strict = _data(body, "upstream/kernels", "kernels")
+def _kernels(document: Any, strict: bool) -> list[Row]:
+    _, rows = _data(document, "upstream/kernels", "kernels")
     return paging.rows(rows, strict=strict)
 
 
-def _page(body: bytes) -> Page:
-    data, rows, strict = _data(body, "upstream/submissions", "submissions")
+def _page(document: Any, strict: bool) -> Page:
+    data, rows = _data(document, "upstream/submissions", "submissions")
     return Page(paging.rows(rows, strict=strict), _count(data.get("total")), _count(data.get("limit")))
 
 
@@ -165,9 +163,8 @@ def _count(value: Any) -> int | None:
     return value if type(value) is int and value >= 0 else None
 
 
-def _detail(body: bytes) -> tuple[Json, bool]:
+def _detail(document: Any, strict: bool) -> tuple[Json, bool]:
     """The object inside the envelope of a definition's detail, whose own shape is judged later."""
-    document, strict = canonical.read_leniently(body, max_bytes=MAX_BODY)
     data = document.get("data") if isinstance(document, dict) else None
     if not isinstance(data, dict):
         raise InputError("not an object with a data object in it", code="shape")

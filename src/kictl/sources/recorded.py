@@ -9,12 +9,12 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kictl import canonical
 from kictl.errors import InputError, SourceError
-from kictl.model import Body
-from kictl.sources.fetch import Fetcher
+from kictl.model import Body, Json
+from kictl.sources.fetch import Decode, Fetcher
 from kictl.sources.recording import (
     INDEX,
     MAX_BODY,
@@ -75,13 +75,14 @@ class Replay(Fetcher):
         self._root = root
         self._record = record
 
-    def fetch(self, path: str, params: Mapping[str, str], decode: Callable[[bytes], T]) -> tuple[Body, T]:
-        exchange, data, answer = self._find(path, params)
+    def fetch(self, path: str, params: Mapping[str, str], decode: Decode[T]) -> tuple[Body, T]:
+        exchange, data, is_whole = self._find(path, params)
         if exchange.status == 404:
             self._keep(exchange, data)
             raise SourceError(f"{self.origin}: {exchange.target} was not found", code="not_found")
         try:
-            value = decode(answer)
+            read, strict = canonical.read_leniently(data, max_bytes=MAX_BODY)
+            value = decode(_page(read, params) if is_whole else read, strict)
         except InputError as error:
             raise InputError(f"{self._file(exchange)}: {error}", code=error.code, hint=error.hint) from error
         self._keep(exchange, data)
@@ -90,15 +91,15 @@ class Replay(Fetcher):
     def close(self) -> None:
         self.on_close()
 
-    def _find(self, path: str, params: Mapping[str, str]) -> tuple[Exchange, bytes, bytes]:
-        """The exchange, its body as it lies on disk, and the answer that it makes."""
+    def _find(self, path: str, params: Mapping[str, str]) -> tuple[Exchange, bytes, bool]:
+        """The exchange, its body, and whether that is the bare array of a listing of which a page is asked for."""
         exact = self._load(request_target(path, params))
         if exact is not None:
-            return *exact, exact[1]
+            return *exact, False
         if path == "submissions" and set(params) == {"kernel_id", "offset", "limit"}:
             whole = self._load(f"submissions/{params['kernel_id']}")
             if whole is not None:
-                return *whole, self._page(whole[0], whole[1], params)
+                return *whole, True
         raise self._missing(path, params)
 
     @abstractmethod
@@ -108,18 +109,6 @@ class Replay(Fetcher):
     @abstractmethod
     def _missing(self, path: str, params: Mapping[str, str]) -> InputError:
         """What to say where there is no answer."""
-
-    def _page(self, exchange: Exchange, rows: bytes, params: Mapping[str, str]) -> bytes:
-        """The bare array `rows` as the API would answer it: all of it at offset 0, nothing after."""
-        try:
-            count = len(_array(rows))
-            offset = int(params["offset"])
-        except (ValueError, InputError) as error:
-            raise InputError(f"{self._file(exchange)}: not an array of rows: {error}") from error
-        # A page that is not full, as the last one of a listing is.
-        page, limit = (rows, max(count + 1, int(params["limit"]))) if offset == 0 else (b"[]", int(params["limit"]))
-        tail = b',"total":%d,"offset":%d,"limit":%d}}' % (count, offset, limit)
-        return b'{"data":{"submissions":' + page + tail
 
     def _file(self, exchange: Exchange) -> str:
         return f"{self.origin}/{exchange.file}"
@@ -178,8 +167,13 @@ class PlainFolder(Replay):
         return InputError(f"{self.origin}: cannot answer {request_target(path, params)}")
 
 
-def _array(rows: bytes) -> list[object]:
-    value, _ = canonical.read_leniently(rows, max_bytes=MAX_BODY)
-    if not isinstance(value, list):
-        raise ValueError(f"a JSON {type(value).__name__}")  # noqa: TRY004
-    return value
+def _page(rows: Any, params: Mapping[str, str]) -> Json:
+    """The bare array of a listing as the API would answer it: all of it at offset 0, nothing after."""
+    if not isinstance(rows, list):
+        raise InputError(f"not an array of rows: a JSON {type(rows).__name__}")
+    count, offset, limit = len(rows), int(params["offset"]), int(params["limit"])
+    if offset > 0:
+        rows = []
+    else:  # a page that is not full, as the last one of a listing is
+        limit = max(count + 1, limit)
+    return {"data": {"submissions": rows, "total": count, "offset": offset, "limit": limit}}
