@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kictl import canonical, cohort
 from kictl.canonical import Digest
-from kictl.catalogue.store import Catalogue, decoded, wrapped
+from kictl.catalogue.store import BY_DIGEST, Catalogue, decoded, wrapped
 from kictl.documents import Document
 from kictl.model import Finding
 from kictl.strictjson import ParseError
@@ -28,7 +28,7 @@ class Audit:
         db, codec = self._catalogue.db, self._catalogue.codec
         with wrapped(self._catalogue.path):
             for raw, kind, body in db.execute(
-                "SELECT digest, k.name, body FROM manifest m JOIN kind k ON k.id = m.kind_id ORDER BY digest"
+                f"SELECT digest, k.name, body FROM manifest m JOIN kind k ON k.id = m.kind_id ORDER BY {BY_DIGEST}"
             ):
                 digest = str(Digest.from_raw(raw))
                 subject = f"{self._subject} {digest}"

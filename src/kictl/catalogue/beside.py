@@ -39,14 +39,15 @@ class CatalogueContext:
     def _latest_bounds(self, workload: str) -> tuple[int, bytes, int] | None:
         found: tuple[int, bytes, int] | None = self._db.execute(
             "SELECT b.id, b.digest, b.is_dummy FROM definition_version v JOIN bounds b ON b.id = v.bounds_id"
-            " WHERE v.suite_id = (SELECT id FROM manifest WHERE digest = ?) ORDER BY v.id DESC LIMIT 1",
-            (Digest(workload).raw,),
+            " WHERE v.suite_id = ? ORDER BY v.id DESC LIMIT 1",
+            (self.catalogue.id_of(Digest(workload).raw),),
         ).fetchone()
         return found
 
     def kind_of(self, digest: str) -> str | None:
         row = self._db.execute(
-            "SELECT name FROM kind WHERE id = (SELECT kind_id FROM manifest WHERE digest = ?)", (Digest(digest).raw,)
+            "SELECT name FROM kind WHERE id = (SELECT kind_id FROM manifest WHERE id = ?)",
+            (self.catalogue.id_of(Digest(digest).raw),),
         ).fetchone()
         return None if row is None else str(row[0])
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from kictl.canonical import Digest
 from kictl.catalogue import queries
-from kictl.catalogue.store import Catalogue, decoded
+from kictl.catalogue.store import PREFIX, Catalogue, decoded
 from kictl.model import Json
 
 
@@ -122,7 +122,9 @@ def submissions(catalogue: Catalogue, external_id: str) -> list[SubmissionRow]:
 def submissions_of(catalogue: Catalogue, author: str) -> list[SubmissionRow]:
     """Everything that an author submitted, by definition, GPU and stack."""
     rows = catalogue.db.execute(
-        f"{_SUBMISSION} WHERE s.author = ? ORDER BY d.name, s.gpu, s.stack DESC, s.id", (author,)
+        f"{_SUBMISSION} WHERE s.definition_id IN (SELECT id FROM definition) AND s.author = ?"
+        " ORDER BY d.name, s.gpu, s.stack DESC, s.id",
+        (author,),
     )
     return [_submission(row) for row in rows]
 
@@ -138,7 +140,9 @@ def submissions_to(catalogue: Catalogue, definition_id: int) -> Iterator[Submiss
 def runs(catalogue: Catalogue, prefix: str, *, limit: int = 20) -> list[RunRow]:
     """The runs whose digest starts with these hexadecimal digits, superseded and retracted ones included."""
     rows = catalogue.db.execute(
-        f"{_RUN} WHERE o.run_id IN (SELECT id FROM manifest WHERE digest BETWEEN ? AND ?) ORDER BY m.digest LIMIT ?",
+        f"{_RUN} WHERE o.run_id IN (SELECT id FROM manifest"
+        f" WHERE {PREFIX} BETWEEN substr(?1, 1, 6) AND substr(?2, 1, 6) AND digest BETWEEN ?1 AND ?2)"
+        " ORDER BY m.digest LIMIT ?3",
         (*_between(prefix), limit),
     )
     return [_run(row) for row in rows]
@@ -193,11 +197,11 @@ def readings(catalogue: Catalogue, submission_id: int) -> list[tuple[int, bool]]
 
 def facts(catalogue: Catalogue, submission_id: int, run: Digest | None) -> Json:
     """The source's row of a submission, as it was when the submission last had that run (None: was seen last)."""
-    condition = "" if run is None else " AND o.run_id = (SELECT id FROM manifest WHERE digest = ?)"
+    condition = "" if run is None else " AND o.run_id = ?"
     row = catalogue.db.execute(
         "SELECT e.body, o.place FROM observation o JOIN evidence e ON e.id = o.evidence_id"
         f" WHERE o.submission_id = ?{condition} ORDER BY o.id DESC LIMIT 1",
-        (submission_id,) if run is None else (submission_id, run.raw),
+        (submission_id,) if run is None else (submission_id, catalogue.id_of(run.raw)),
     ).fetchone()
     found: Json = catalogue.codec.unpack(row[0])[row[1]]
     return found

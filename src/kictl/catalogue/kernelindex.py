@@ -8,7 +8,7 @@ from typing import Final
 
 from kictl import cohort, comparability
 from kictl.canonical import Digest
-from kictl.catalogue.store import Catalogue, wrapped
+from kictl.catalogue.store import BY_DIGEST, Catalogue, wrapped
 from kictl.model import Json, Manifest
 
 TABLES: Final = (
@@ -36,7 +36,7 @@ def rows(catalogue: Catalogue) -> Iterator[Json]:
                 continue
             for digest, body in catalogue.db.execute(
                 "SELECT digest, body FROM manifest"
-                " WHERE kind_id = (SELECT id FROM kind WHERE name = ?) ORDER BY digest",
+                f" WHERE kind_id = (SELECT id FROM kind WHERE name = ?) ORDER BY {BY_DIGEST}",
                 (kind,),
             ):
                 row = {} if column is None else {column: str(Digest.from_raw(digest))}
@@ -48,7 +48,8 @@ def _runs(catalogue: Catalogue, table: str) -> Iterator[Json]:
     for raw, body, standing in catalogue.db.execute(
         "SELECT m.digest, m.body, coalesce((SELECT s.standing FROM observation o JOIN submission s"
         " ON s.id = o.submission_id WHERE o.run_id = m.id AND s.run_id = m.id LIMIT 1), 'superseded')"
-        " FROM manifest m WHERE m.kind_id = (SELECT id FROM kind WHERE name = 'BenchmarkRun') ORDER BY m.digest"
+        " FROM manifest m WHERE m.kind_id = (SELECT id FROM kind WHERE name = 'BenchmarkRun')"
+        f" ORDER BY {BY_DIGEST}"
     ):
         run = Manifest(Digest.from_raw(raw), catalogue.codec.unpack(body))
         beside = {name: find(Digest(run.spec[f"{name}Digest"])) for name in ("protocol", "environment")}

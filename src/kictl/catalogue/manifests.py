@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from kictl import canonical
 from kictl.canonical import Digest
-from kictl.catalogue.store import Catalogue, Connection
+from kictl.catalogue.store import PREFIX, Catalogue, Connection
 from kictl.model import Json, Manifest
 
 T = TypeVar("T")
@@ -56,13 +56,14 @@ class ManifestWriter:
         ids: dict[Digest, int] = {}
         for digests in chunks(wanted, CHUNK):
             found = db.execute(
-                f"SELECT digest, id, body FROM manifest WHERE digest {ANY_OF}",
-                filled([digest.raw for digest in digests]),
+                f"SELECT digest, id, body FROM manifest WHERE {PREFIX} {ANY_OF}",
+                filled([bytes.fromhex(digest[7:19]) for digest in digests]),
             ).fetchall()
             for raw, manifest_id, body in found:
                 digest = Digest.from_raw(raw)
-                ids[digest] = manifest_id
-                self._improve(db, manifest_id, body, wanted[digest])
+                if digest in wanted:
+                    ids[digest] = manifest_id
+                    self._improve(db, manifest_id, body, wanted[digest])
         new = [digest for digest in wanted if digest not in ids]
         first = next_id(db, "manifest")
         ids.update(zip(new, range(first, first + len(new)), strict=True))

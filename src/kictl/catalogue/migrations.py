@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-# Each step runs in one transaction together with the new user_version. Steps that have been released never change.
+# Each step runs in one transaction together with the new user_version, while foreign keys are not enforced: a table
+# that others refer to can be made anew. Steps that have been released never change.
 STEPS: tuple[str, ...] = (
     """
     -- What manifest and evidence bodies are compressed against.
@@ -188,5 +189,30 @@ STEPS: tuple[str, ...] = (
       written_at TEXT NOT NULL
     ) STRICT;
     CREATE INDEX note_run ON note (run_digest);
+    """,
+    """
+    -- Manifests are found by the first bytes of their digests, in an index a third as large as one of whole digests
+    -- (see `store.PREFIX`). What writes them looks for each first, so that they stay unique.
+    CREATE TABLE manifest_2 (
+      id INTEGER PRIMARY KEY,
+      digest BLOB NOT NULL CHECK (length(digest) = 32),
+      kind_id INTEGER NOT NULL REFERENCES kind,
+      body BLOB NOT NULL
+    ) STRICT;
+    INSERT INTO manifest_2 SELECT id, digest, kind_id, body FROM manifest;
+    DROP TABLE manifest;
+    ALTER TABLE manifest_2 RENAME TO manifest;
+    CREATE INDEX manifest_digest ON manifest (substr(digest, 1, 6));
+
+    -- An import writes one definition at a time: in these indexes that is one place, not one for each author.
+    DROP INDEX submission_definition;
+    DROP INDEX submission_author;
+    CREATE INDEX submission_author ON submission (definition_id, author);
+
+    -- Only what is current is ranked; an index ends with the row's id anyway.
+    DROP INDEX submission_ranking;
+    CREATE INDEX submission_ranking ON submission (cohort_id, latency_ns) WHERE standing = 'current';
+    DROP INDEX observation_submission;
+    CREATE INDEX observation_submission ON observation (submission_id);
     """,
 )

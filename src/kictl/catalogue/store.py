@@ -24,6 +24,12 @@ BUSY_MS = 30_000
 PAGE = 8192
 """Bytes; in smaller pages, of which each holds one body of evidence, a third of the room is wasted."""
 
+PREFIX = "substr(digest, 1, 6)"
+"""What of a digest is in the index of manifests: enough to lead to one row, or hardly more. Whoever looks for a digest
+compares all of it."""
+BY_DIGEST = f"{PREFIX}, digest"
+"""The order of digests, as the index gives it."""
+
 Connection = sqlite3.Connection
 
 _SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
@@ -112,10 +118,13 @@ class Catalogue:
     @cached_property
     def codec(self) -> Codec:
         row = self.db.execute("SELECT content FROM dictionary ORDER BY id DESC LIMIT 1").fetchone()
-        return Codec(row[0], self._id_of, self._digest_of)
+        return Codec(row[0], self.id_of, self._digest_of)
 
-    def _id_of(self, digest: bytes) -> int | None:
-        row = self.db.execute("SELECT id FROM manifest WHERE digest = ?", (digest,)).fetchone()
+    def id_of(self, digest: bytes) -> int | None:
+        """The row of a manifest, by its raw digest."""
+        row = self.db.execute(
+            f"SELECT id FROM manifest WHERE {PREFIX} = substr(?1, 1, 6) AND digest = ?1", (digest,)
+        ).fetchone()
         return None if row is None else int(row[0])
 
     def _digest_of(self, manifest_id: int) -> bytes:
@@ -131,7 +140,7 @@ class Catalogue:
 
     def find(self, digest: Digest) -> Manifest | None:
         """The manifest of a digest, if the catalogue has it."""
-        manifest_id = self._id_of(digest.raw)
+        manifest_id = self.id_of(digest.raw)
         return None if manifest_id is None else self.manifest(manifest_id)
 
     def held(self, digest: Digest) -> Manifest:
@@ -144,7 +153,7 @@ class Catalogue:
     def manifests(self) -> Iterator[Manifest]:
         """Every manifest, by digest."""
         with wrapped(self.path):
-            for digest, body in self.db.execute("SELECT digest, body FROM manifest ORDER BY digest"):
+            for digest, body in self.db.execute(f"SELECT digest, body FROM manifest ORDER BY {BY_DIGEST}"):
                 yield Manifest(Digest.from_raw(digest), self.codec.unpack(body))
 
     def digest(self) -> Digest:
@@ -179,6 +188,7 @@ class Catalogue:
             )
 
     def _migrate(self) -> None:
+        self.db.execute("PRAGMA foreign_keys = OFF")
         with self.transaction() as db:
             if self._is_empty():
                 db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -191,6 +201,7 @@ class Catalogue:
 
                     db.execute("INSERT INTO dictionary (content) VALUES (?)", (content(),))
                 db.execute(f"PRAGMA user_version = {number + 1}")
+        self.db.execute("PRAGMA foreign_keys = ON")
 
     def _is_empty(self) -> bool:
         return self.db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
