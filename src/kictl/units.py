@@ -86,18 +86,23 @@ def moment(text: str) -> datetime:
 
     Raises ValueError for anything that is not an ISO 8601 date and time.
     """
-    if "T" not in text and " " not in text:
-        raise ValueError(f"not a date and time: {text!r}")
-    read = datetime.fromisoformat(text)
-    try:
-        return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
-    except OverflowError as error:
-        raise ValueError(f"beyond the years 1 to 9999 in UTC: {text!r}") from error
+    return _in_utc(text).replace(tzinfo=UTC)
 
 
 def instant(text: str) -> str:
     """A source's timestamp as `YYYY-MM-DDTHH:MM:SS.mmmZ`, truncated to milliseconds. Raises ValueError as `moment`."""
-    return moment(text).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"  # isoformat truncates
+    return _in_utc(text).isoformat(timespec="milliseconds") + "Z"  # isoformat truncates
+
+
+def _in_utc(text: str) -> datetime:
+    """As `moment`, without the zone."""
+    if "T" not in text and " " not in text:
+        raise ValueError(f"not a date and time: {text!r}")
+    read = datetime.fromisoformat(text)
+    try:
+        return read if read.tzinfo is None else read.astimezone(UTC).replace(tzinfo=None)
+    except OverflowError as error:
+        raise ValueError(f"beyond the years 1 to 9999 in UTC: {text!r}") from error
 
 
 def version_order(stack: str | None) -> list[str | int]:

@@ -24,6 +24,7 @@ class ManifestWriter:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._codec = catalogue.codec
+        self._kinds: dict[str, int] = dict(catalogue.db.execute("SELECT name, id FROM kind"))
         self._settled: dict[Digest, tuple[int, Json]] = {}
 
     def put(self, db: Connection, manifests: Iterable[Manifest]) -> dict[Digest, int]:
@@ -70,8 +71,8 @@ class ManifestWriter:
         self._codec.learn({digest: ids[digest] for digest in new})
         pack = self._codec.pack
         db.executemany(
-            "INSERT INTO manifest (id, digest, kind_id, body) VALUES (?, ?, (SELECT id FROM kind WHERE name = ?), ?)",
-            ((ids[digest], digest.raw, wanted[digest]["kind"], pack(wanted[digest])) for digest in new),
+            "INSERT INTO manifest (id, digest, kind_id, body) VALUES (?, ?, ?, ?)",
+            ((ids[digest], digest.raw, self._kinds[wanted[digest]["kind"]], pack(wanted[digest])) for digest in new),
         )
         return ids
 

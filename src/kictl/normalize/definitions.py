@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from kictl import bounds, canonical, units
@@ -98,6 +99,7 @@ def case_id(workload: Json) -> str:
     return hashlib.sha256(canonical.to_json(ordered)).hexdigest()[:12]
 
 
+@lru_cache(maxsize=4096)
 def _collation(name: str) -> tuple[list[tuple[int, str]], list[bool]]:
     """ICU root order for axis names: `_`, digits, letters regardless of case; ties lowercase first."""
     classes = [(2 if c.isalpha() else 1 if c.isdigit() else 0, c.lower()) for c in name]

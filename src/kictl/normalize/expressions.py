@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import NoReturn
 
 MAX_LENGTH = 200
@@ -24,7 +25,8 @@ class ExpressionError(ValueError):
     """An expression that cannot be read or evaluated; the message names it."""
 
 
-def _tokens(text: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def _tokens(text: str) -> tuple[str, ...]:
     if len(text) > MAX_LENGTH:
         raise ExpressionError(f"expression longer than {MAX_LENGTH} characters")
     found, position = [], 0
@@ -35,7 +37,7 @@ def _tokens(text: str) -> list[str]:
             raise ExpressionError(f"unexpected {stripped[position:].lstrip()[:1]!r} in expression {text!r}")
         found.append(match[0].strip())
         position = match.end()
-    return found
+    return tuple(found)
 
 
 class _Evaluator:

@@ -74,7 +74,7 @@ def _shape_of(schema: Any) -> _Shape | None:
 
 def _unknown(shape: _Shape, value: Any, path: str) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
-        if shape.named:
+        if shape.named and not shape.named.issuperset(value):
             for name in value.keys() - shape.named:
                 yield f"{path}{name!r}", value[name]
         for name, inner in shape.inner.items():
