@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from kictl.strictjson import INTEGER_LIMIT, ParseError, decode, is_deeper, parse, parse_leniently, pointer_to
+from kictl.strictjson import INTEGER_LIMIT, ParseError, decode, parse, parse_leniently, pointer_to
 
 if TYPE_CHECKING:
     from hashlib import _Hash as Hash
@@ -167,9 +167,20 @@ def _read_fast(data: bytes, max_depth: int) -> Any:
     if out != data and not _nothing_lost(data, out):
         return _REFUSED
     # Only a text with more than so many brackets, each with its partner, can be nested too deep.
-    if len(data) > 2 * max_depth and len(data.translate(None, _NO_OPENING)) > max_depth and is_deeper(value, max_depth):
+    if len(data) > 2 * max_depth and len(data.translate(None, _NO_OPENING)) > max_depth and _is_deep(value, max_depth):
         return _REFUSED
     return value
+
+
+def _is_deep(value: Any, limit: int) -> bool:
+    """Whether a value that orjson has written is nested more than `limit` deep; it is asked to write it again."""
+    for _ in range(WRITABLE_DEPTH - limit):
+        value = [value]
+    try:
+        orjson.dumps(value, None, _STRICT)
+    except orjson.JSONEncodeError:
+        return True
+    return False
 
 
 def _nothing_lost(data: bytes, out: bytes) -> bool:
