@@ -12,6 +12,7 @@ import pytest
 from kictl import canonical
 from kictl.canonical import Digest
 from kictl.catalogue import store
+from kictl.catalogue.manifests import ManifestWriter
 from kictl.catalogue.migrations import STEPS
 from kictl.catalogue.store import APPLICATION_ID, Catalogue
 from kictl.errors import CatalogueError
@@ -171,6 +172,37 @@ def test_every_older_schema_leads_to_the_present_one(tmp_path: Path, monkeypatch
             Catalogue.create(old).close()
         Catalogue.open(old).close()
         assert schema(old) == schema(tmp_path / "new.sqlite")
+
+
+def test_an_older_catalogue_keeps_what_it_holds(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "STEPS", STEPS[:1])
+        first = import_folder(FIXTURE, path)
+    with Catalogue.open(path) as catalogue:
+        assert catalogue.digest() == first["catalog_digest"]
+        assert all(canonical.identity(manifest.document) == manifest.digest for manifest in catalogue.manifests())
+        assert catalogue.db.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert catalogue.db.execute("PRAGMA foreign_keys").fetchone() == (1,)
+    again = import_folder(FIXTURE, path)
+    assert again["catalog_digest"] == first["catalog_digest"]
+    assert again["runs"]["unchanged"] == first["runs"]["new"]
+
+
+def test_manifests_whose_digests_begin_alike_are_told_apart(path: Path) -> None:
+    import_folder(FIXTURE, path)
+    with Catalogue.open(path, writable=True) as catalogue:
+        manifest = next(catalogue.manifests())
+        alike = Digest.from_raw(manifest.digest.raw[:-1] + bytes([manifest.digest.raw[-1] ^ 1]))
+        assert catalogue.find(alike) is None
+        other = Manifest(alike, {**manifest.document, "metadata": {"name": "other"}})
+        with catalogue.transaction() as db:
+            ids = ManifestWriter(catalogue).put(db, [other, manifest])
+        assert len(set(ids.values())) == 2
+        assert catalogue.find(alike) == other
+        assert catalogue.find(manifest.digest) == manifest
+        digests = [each.digest for each in catalogue.manifests()]
+        assert digests == sorted(digests)
+        assert {alike, manifest.digest} < set(digests)
 
 
 def test_a_later_step_is_taken_on_opening(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

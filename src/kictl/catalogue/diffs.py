@@ -108,7 +108,7 @@ def entries(catalogue: Catalogue, cohort_id: int, import_id: int) -> list[Entry]
         " FROM submission s JOIN observation o ON o.id ="
         " (SELECT max(id) FROM observation WHERE submission_id = s.id AND import_id <= ?)"
         " JOIN manifest m ON m.id = o.run_id"
-        " WHERE s.id IN (SELECT submission_id FROM observation WHERE cohort_id = ?)"
+        " WHERE s.definition_id = (SELECT definition_id FROM cohort WHERE id = ?)"
         " AND o.standing = 'current' AND o.cohort_id = ?",
         (import_id, cohort_id, cohort_id),
     )

@@ -209,9 +209,11 @@ STEPS: tuple[str, ...] = (
     DROP INDEX submission_author;
     CREATE INDEX submission_author ON submission (definition_id, author);
 
-    -- Only what is current is ranked; an index ends with the row's id anyway.
+    -- Only what is current is ranked. What a cohort held before is found by its definition. An index ends with the
+    -- row's id anyway.
     DROP INDEX submission_ranking;
-    CREATE INDEX submission_ranking ON submission (cohort_id, latency_ns) WHERE standing = 'current';
+    CREATE INDEX submission_ranking ON submission (cohort_id) WHERE standing = 'current';
+    DROP INDEX observation_cohort;
     DROP INDEX observation_submission;
     CREATE INDEX observation_submission ON observation (submission_id);
     """,

@@ -266,4 +266,4 @@ def _standing(new: Submission, old: Known | None) -> str:
 def _figures(submission: Submission, made: RunManifests) -> tuple[Any, ...]:
     """The numbers that a run is ranked and shown by, as _RANKED has them after the ids."""
     spec, facts = made.run.spec, submission.facts
-    return spec["timing"]["latencyNs"]["mean"], spec["observedAt"], *(facts.get(name) for name in _METRICS)
+    return spec["timing"]["latencyNs"]["mean"], spec["observedAt"], *map(facts.get, _METRICS)

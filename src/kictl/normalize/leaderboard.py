@@ -18,7 +18,7 @@ NOTES = (
     "Comparable only within one definition, GPU type, and evaluation stack version."
 )
 
-_METRICS = ("sol_score", "avg_speedup", "fast_1_count", "fast_1_total")
+_METRICS = ("latency_ms", "sol_score", "avg_speedup", "fast_1_count", "fast_1_total")
 
 
 def ineligible(row: Json) -> tuple[str, ...]:
@@ -130,8 +130,6 @@ def _implementation(row: Json, definition: Definition) -> Manifest:
 
 
 def _run(row: Json, suite: Manifest, implementation: Manifest, protocol: Manifest, environment: Manifest) -> Manifest:
-    metrics = {"latency_ms": row["latency_ms"]}
-    metrics.update((name, row[name]) for name in _METRICS if row.get(name) is not None)
     spec = {
         "implementationDigest": str(implementation.digest),
         "workloadDigest": str(suite.digest),
@@ -143,7 +141,7 @@ def _run(row: Json, suite: Manifest, implementation: Manifest, protocol: Manifes
             "source": SOURCE,
             "benchmark": row["kernel_name"],
             "externalId": str(row["id"]),
-            "metrics": metrics,
+            "metrics": {name: row[name] for name in _METRICS if row.get(name) is not None},
         },
         "observedAt": _observed_at(row),
     }
