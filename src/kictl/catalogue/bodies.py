@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
@@ -41,24 +41,24 @@ class Codec:
         )
         self._decompressor = zstandard.ZstdDecompressor(dict_data=shared)
         self._broken = zstandard.ZstdError
-        self._ids: dict[bytes, int] = {}
-        self._look_up = id_of
+        self._references: dict[bytes, bytes] = {}
+        self._id_of = id_of
         self._digest_of = lru_cache(REMEMBERED)(digest_of)
 
     def forget(self) -> None:
         """What was learnt of rows that have been rolled back must not be referred to."""
-        self._ids.clear()
+        self._references.clear()
         self._digest_of.cache_clear()
 
     def learn(self, ids: Mapping[Digest, int]) -> None:
         """Tells the rows of manifests that are written in this transaction."""
-        if len(self._ids) > REMEMBERED:
-            self._ids.clear()
-        self._ids.update((digest[7:].encode(), number) for digest, number in ids.items())
+        if len(self._references) > REMEMBERED:
+            self._references.clear()
+        self._references.update((digest[7:].encode(), _reference(number)) for digest, number in ids.items())
 
     def pack(self, value: Any) -> bytes:
         text = canonical.to_json(value, sort=True)
-        return text if _MARK in text else self._compressor.compress(referring(text, self._id_of))
+        return text if _MARK in text else self._compressor.compress(_DIGEST.sub(self._referred, text))
 
     def unpack(self, body: bytes) -> Any:
         """The value. Raises CatalogueError for a damaged body, or as `digest_of` does."""
@@ -72,10 +72,15 @@ class Codec:
         except (self._broken, ParseError) as error:
             raise CatalogueError(f"a stored body is damaged: {error}", code="damaged_catalogue") from error
 
-    def _id_of(self, digits: bytes) -> int | None:
-        known = self._ids.get(digits)
-        if known is None and (known := self._look_up(bytes.fromhex(digits.decode()))) is not None:
-            self._ids[digits] = known
+    def _referred(self, match: re.Match[bytes]) -> bytes:
+        """What stands for a digest: the reference to its row, itself where it has none."""
+        digits = match[1]
+        known = self._references.get(digits)
+        if known is None:
+            number = self._id_of(bytes.fromhex(digits.decode()))
+            if number is None:
+                return match[0]
+            known = self._references[digits] = _reference(number)
         return known
 
     def _restored(self, match: re.Match[bytes]) -> bytes:
@@ -89,13 +94,10 @@ def trained(texts: Iterable[bytes], size: int) -> bytes:
     return zstandard.train_dictionary(size, [*texts]).as_bytes()
 
 
-def referring(text: bytes, id_of: Callable[[bytes], int | None]) -> bytes:
-    """The text with the number of its row in place of each digest that `id_of` finds by its hexadecimal digits."""
-    if b'"sha256:' not in text:
-        return text
+def referring(text: bytes, numbers: Iterator[int]) -> bytes:
+    """The text with references to the next of the numbers in place of its digests."""
+    return _DIGEST.sub(lambda _: _reference(next(numbers)), text)
 
-    def replaced(match: re.Match[bytes]) -> bytes:
-        number = id_of(match[1])
-        return match[0] if number is None else b'"sha256:#%d"' % number
 
-    return _DIGEST.sub(replaced, text)
+def _reference(number: int) -> bytes:
+    return b'"sha256:#%d"' % number

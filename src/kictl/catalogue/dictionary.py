@@ -66,7 +66,7 @@ def _texts() -> Iterator[bytes]:
         run = leaderboard.run_manifests(row, definition, row["gpu_type"], row["evaluation_stack_version"])
         documents += [run.project.document, run.implementation.document, run.run.document, row]
     numbers = count(20_000)
-    return (referring(canonical.to_json(document, sort=True), lambda _: next(numbers)) for document in documents)
+    return (referring(canonical.to_json(document, sort=True), numbers) for document in documents)
 
 
 def _definition(number: int, random: Random) -> Definition:
