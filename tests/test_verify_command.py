@@ -334,6 +334,10 @@ def test_the_catalogue_verifies(catalogue: Path) -> None:
         ("UPDATE manifest SET digest = zeroblob(32) WHERE id = (SELECT max(id) FROM manifest)", "digest/column"),
         ("UPDATE kind SET name = 'ServingRun' WHERE name = 'OperationSpec'", "catalogue/row"),
         (
+            "INSERT INTO manifest (digest, kind_id, body) SELECT digest, kind_id, body FROM manifest LIMIT 1",
+            "catalogue/row",
+        ),
+        (
             "UPDATE manifest SET body = x'00' WHERE kind_id = (SELECT id FROM kind WHERE name = 'SoftwareProject')",
             "parse/compression",
         ),

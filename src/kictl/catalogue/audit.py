@@ -47,10 +47,18 @@ class Audit:
         """To be asked for once all documents have been read."""
         yield from self._kinds
         with wrapped(self._catalogue.path):
+            yield from self._repeated()
             yield from self._references()
             yield from self._bounds()
             yield from self._cohorts()
             yield from self._submissions()
+
+    def _repeated(self) -> Iterator[Finding]:
+        for raw, count in self._catalogue.db.execute(
+            "SELECT digest, count(*) FROM manifest GROUP BY digest HAVING count(*) > 1"
+        ):
+            digest = Digest.from_raw(raw)
+            yield self._mismatch(ROW, f"rows of manifest {digest}", 1, count, digest)
 
     def _references(self) -> Iterator[Finding]:
         for table, row, referred, _ in self._catalogue.db.execute("PRAGMA foreign_key_check"):
