@@ -18,7 +18,7 @@ import orjson
 import rfc8785
 
 from bench import made, peers
-from bench.measure import Goal, Table, interleaved, medians, timed
+from bench.measure import Goal, Table, interleaved, scaled, timed
 from kictl import canonical, documents, schemas
 
 _ASTRAL, _CONTROL = "\U0001f600", "\x1b"
@@ -43,7 +43,7 @@ def digest(count: int, rounds: int) -> Table:
         "json.loads + rfc8785": timed(lambda text: _with_rfc8785(text, json.loads), items[: count // 4]),
         "floor: orjson unguarded": timed(_unguarded, items),
     }
-    table = Table("Digest from text, one manifest", "µs", *_with_node(tasks, texts, rounds, "digest"))
+    table = Table("Digest from text, one manifest", "µs", _with_node(tasks, texts, rounds, "digest"))
     for how in ("on lines", "alone"):
         table.goal(f"digest from text, {how}", "orjson.loads + rfc8785", f"kictl, {how}", "≥", 8)
         table.goal(f"digest from text, {how}", "Node canonicalize", f"kictl, {how}", "≥", 2)
@@ -80,7 +80,7 @@ def validate(count: int, rounds: int) -> Table:
     fast = _fastjsonschema(texts)
     if fast is not None:
         tasks["fastjsonschema"] = fast
-    table = Table("Validation, one manifest", "µs", *_with_node(tasks, texts, rounds, "validate"))
+    table = Table("Validation, one manifest", "µs", _with_node(tasks, texts, rounds, "validate"))
     table.goal("validate", "jsonschema", "kictl", "≥", 80)
     table.goal("validate", "Node ajv", "kictl", "≥", 0.9)
     return table
@@ -112,8 +112,8 @@ def _unguarded(text: bytes) -> str:
 
 def _with_node(
     tasks: dict[str, Callable[[], float]], texts: Sequence[bytes], rounds: int, figure: str
-) -> tuple[dict[str, float], list[Goal], list[str]]:
-    """The medians of the tasks in µs, with those of a Node process that reads the same manifests."""
+) -> dict[str, list[float]]:
+    """The µs of the tasks in each round, with those of a Node process that reads the same manifests."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "manifests.jsonl")
         path.write_bytes(b"\n".join(texts))
@@ -121,7 +121,7 @@ def _with_node(
         if command is not None:
             name = {"digest": "Node canonicalize", "validate": "Node ajv"}[figure]
             tasks[name] = lambda: float(json.loads(subprocess.check_output(command))[figure]) / 1e6
-        return medians(interleaved(tasks, rounds), 1e6), [], []
+        return scaled(interleaved(tasks, rounds), 1e6)
 
 
 def _fastjsonschema(texts: Sequence[bytes]) -> Callable[[], float] | None:

@@ -46,18 +46,32 @@ class Goal:
 
 @dataclass
 class Table:
-    """The medians of one kind of work, in its unit, and the goals that they are held against."""
+    """The medians of one kind of work, in its unit, and the goals that they are held against.
+
+    `rounds` has what they are the medians of, where that is known.
+    """
 
     title: str
     unit: str
+    rounds: Mapping[str, Sequence[float]] = field(default_factory=dict)
     figures: dict[str, float] = field(default_factory=dict)
     goals: list[Goal] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.figures |= {name: median(values) for name, values in self.rounds.items()}
+
     def goal(self, work: str, top: str, bottom: str, relation: str, limit: float) -> None:
-        """Holds the ratio of two figures against a limit."""
+        """Holds the ratio of two figures against a limit: the median of the rounds' own ratios.
+
+        A machine that is slower for a while is slower for both.
+        """
         absent = [name for name in (top, bottom) if name not in self.figures]
-        ratio = None if absent else self.figures[top] / self.figures[bottom]
+        ratio = None
+        if top in self.rounds and bottom in self.rounds:
+            ratio = median(a / b for a, b in zip(self.rounds[top], self.rounds[bottom], strict=True))
+        elif not absent:
+            ratio = self.figures[top] / self.figures[bottom]
         self.goals.append(Goal(work, ratio, relation, limit, "×", ", ".join(f"no {name}" for name in absent)))
 
 
@@ -72,8 +86,8 @@ def interleaved(tasks: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, 
     return results
 
 
-def medians(results: Mapping[str, Sequence[float]], scale: float = 1.0) -> dict[str, float]:
-    return {name: median(values) * scale for name, values in results.items()}
+def scaled(results: Mapping[str, Sequence[float]], scale: float) -> dict[str, list[float]]:
+    return {name: [value * scale for value in values] for name, values in results.items()}
 
 
 def timed(function: Callable[..., object], items: Sequence[tuple[Any, ...]]) -> Callable[[], float]:
@@ -99,9 +113,9 @@ def process(command: Sequence[str]) -> Callable[[], float]:
     return task
 
 
-def processes(commands: Mapping[str, Sequence[str]], rounds: int) -> dict[str, float]:
-    """The median milliseconds of each command."""
-    return medians(interleaved({name: process(command) for name, command in commands.items()}, rounds), 1e3)
+def processes(commands: Mapping[str, Sequence[str]], rounds: int) -> dict[str, list[float]]:
+    """The milliseconds of each command in each round."""
+    return scaled(interleaved({name: process(command) for name, command in commands.items()}, rounds), 1e3)
 
 
 # What a process is started from counts as its peak, too, so that a small one has to start it.

@@ -129,18 +129,19 @@ def read_lines(data: bytes) -> list[Any] | None:
     """
     if not data.endswith(b"\n"):
         return None
-    text = b"[" + data[:-1].replace(b"\n", _NEXT_LINE) + b"]"
+    text = b"".join((b"[", data.replace(b"\n", _NEXT_LINE), b"0]"))
     try:
         marked: list[Any] = orjson.loads(text)
         # A mark that is not between two values stands inside of one, which then lies over several lines.
-        values, marks = marked[::2], marked[1::2]
-        lines = (len(text) - len(data) - 1) // (len(_NEXT_LINE) - 1) + 1
-        if len(marked) != 2 * lines - 1 or marks.count(_MARK) != lines - 1:
+        values, marks = marked[:-1:2], marked[1::2]
+        lines = (len(text) - len(data) - 3) // (len(_NEXT_LINE) - 1)
+        if len(values) != lines or len(marks) != lines or marks.count(_MARK) != lines:
             return None
         nested = marked
         for _ in range(_SPARE):
             nested = [nested]
-        if orjson.dumps(nested, None, _STRICT)[_SPARE:-_SPARE] == text:
+        out = orjson.dumps(nested, None, _STRICT)
+        if len(out) == len(text) + 2 * _SPARE and out.startswith(text, _SPARE):
             return values
         each = zip(values, data.split(b"\n"), strict=False)
         return [value if orjson.dumps(value, None, _STRICT) == line else read(line) for value, line in each]
@@ -296,7 +297,7 @@ def identity(manifest: Mapping[str, Any], *, checked: bool = False) -> Digest:
 
     `checked` as for `canonical_bytes`.
     """
-    return Digest.from_raw(raw_identity(manifest, checked))
+    return str.__new__(Digest, "sha256:" + raw_identity(manifest, checked).hex())
 
 
 def raw_identity(manifest: Mapping[str, Any], checked: bool = False) -> bytes:
