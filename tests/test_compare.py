@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +70,7 @@ def codes(*runs: Facts) -> list[str]:
 @pytest.mark.parametrize("code", CHANGES)
 def test_each_difference_has_its_own_reason(code: str) -> None:
     """Found whichever run comes first, and among runs that are equal; told with what each of them has."""
-    other = replace(BASE, **CHANGES[code])
+    other = BASE._replace(**CHANGES[code])
     assert codes(BASE, other) == codes(other, BASE) == codes(BASE, BASE, other) == [code]
     assert len(comparability.verdict([BASE, other]).reasons[0].values) == 2
     assert code in WHY
@@ -83,22 +82,22 @@ def test_equal_facts_are_comparable() -> None:
 
 
 def test_two_cases_of_one_definition() -> None:
-    case = replace(BASE, is_suite=False, cases=None)
-    assert codes(case, replace(case, workload="sha256:w2")) == ["different-case"]
+    case = BASE._replace(is_suite=False, cases=None)
+    assert codes(case, case._replace(workload="sha256:w2")) == ["different-case"]
 
 
 def test_two_definitions_of_one_signature_are_two() -> None:
     """They make the same operation, suite and comparison key, and compute different things."""
-    assert codes(BASE, replace(BASE, definition="another name")) == ["different-definition"]
+    assert codes(BASE, BASE._replace(definition="another name")) == ["different-definition"]
 
 
 def test_unknown_facts_are_no_difference() -> None:
-    unknown = replace(BASE, operation=None, is_suite=None, cases=None, gpu=None, stack=None, family=None, harness=None)
-    assert codes(BASE, replace(unknown, correctness=None, bounds=None)) == []
+    unknown = BASE._replace(operation=None, is_suite=None, cases=None, gpu=None, stack=None, family=None, harness=None)
+    assert codes(BASE, unknown._replace(correctness=None, bounds=None)) == []
 
 
 def test_moved_bounds_restrict_but_do_not_forbid() -> None:
-    verdict = comparability.verdict([BASE, replace(BASE, bounds="sha256:b2")])
+    verdict = comparability.verdict([BASE, BASE._replace(bounds="sha256:b2")])
     assert verdict.comparable
     assert [caveat.code for caveat in verdict.caveats] == ["different-bounds"]
 
@@ -108,11 +107,11 @@ def test_the_most_material_reason_comes_first() -> None:
     changes = ["different-gpu", "different-stack", "different-correctness", "no-latency"]
     other = BASE
     for code in changes:
-        other = replace(other, **CHANGES[code])
+        other = other._replace(**CHANGES[code])
     assert codes(BASE, other) == changes
-    assert codes(BASE, replace(other, bounds="sha256:b2")) == [*changes, "different-bounds"]
-    assert codes(BASE, replace(other, **CHANGES["different-definition"])) == ["different-definition", *changes]
-    assert codes(BASE, replace(other, workload="sha256:w2")) == ["different-suite", *changes]
+    assert codes(BASE, other._replace(bounds="sha256:b2")) == [*changes, "different-bounds"]
+    assert codes(BASE, other._replace(**CHANGES["different-definition"])) == ["different-definition", *changes]
+    assert codes(BASE, other._replace(workload="sha256:w2")) == ["different-suite", *changes]
     assert len(CHECKS) == 6
 
 

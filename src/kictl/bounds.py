@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kictl import canonical, units
 from kictl.canonical import Digest
 from kictl.model import Bounds, CaseBounds, Json
 
 
-@dataclass(frozen=True, slots=True)
-class BoundsFacts:
+class BoundsFacts(NamedTuple):
     """The bounds of a whole suite: geometric means over its cases in ns, None where the source has none to trust."""
 
     digest: Digest

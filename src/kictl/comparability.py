@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kictl.canonical import Digest
 from kictl.cohort import comparison_key, correctness_key
 from kictl.model import Json, Manifest
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """What decides whether a run may be compared with another; None where it is not known.
 
     `definition` is the source's name for what was run, the other names are for people. `metric` is
@@ -36,8 +35,7 @@ class Facts:
     bounds: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(NamedTuple):
     """One thing in which runs differ that forbids to compare them, or a caveat if it does not.
 
     `values` are what each run has, in the order in which they were given.
@@ -48,8 +46,7 @@ class Reason:
     values: tuple[str | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """Whether latencies may be compared. `caveats` restrict a comparison that is allowed."""
 
     reasons: tuple[Reason, ...]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Final, Literal, NamedTuple, NoReturn
@@ -50,8 +49,7 @@ class Document(NamedTuple):
         return read_yaml(self.data) if self.format == "yaml" else read_json(self.data, max_bytes=MAX_ARRAY)
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(NamedTuple):
     """Consecutive whole lines of one stream, blank ones among them; `first` is the number of the first.
 
     Instead of a line that is too long to keep, or that cannot be expanded, there is an `error`.

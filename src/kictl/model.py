@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from kictl.canonical import Digest
 
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(NamedTuple):
     """One manifest with its identity digest; `document` has apiVersion, kind, metadata and spec."""
 
     digest: Digest
@@ -28,8 +26,7 @@ class Manifest:
         return spec
 
 
-@dataclass(frozen=True, slots=True)
-class CaseBounds:
+class CaseBounds(NamedTuple):
     """What the source publishes beside one workload case: the scoring baseline and the speed-of-light bound, in ms."""
 
     axes: Mapping[str, int]
@@ -37,8 +34,7 @@ class CaseBounds:
     sol_ms: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(NamedTuple):
     """The bounds of a definition, case by case in source order, under the digest of exactly these numbers."""
 
     digest: Digest
@@ -46,8 +42,7 @@ class Bounds:
     is_dummy: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(NamedTuple):
     """A definition as one reading of a source states it.
 
     `facts` is what the source said, less any source code; `operation`, `suite`, `cases` and
@@ -67,8 +62,7 @@ class Definition:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RunManifests:
+class RunManifests(NamedTuple):
     """The manifests of one eligible submission, and the key of the cohort that its run belongs to."""
 
     run: Manifest
@@ -79,8 +73,7 @@ class RunManifests:
     comparison_key: Digest
 
 
-@dataclass(frozen=True, slots=True)
-class Submission:
+class Submission(NamedTuple):
     """One row of a source. Without `run` it is kept as an observation, with the reasons why it is not a run.
 
     `gpu` and `stack` are the names that tables group by; `stack` is None where the source does not say.
@@ -96,8 +89,7 @@ class Submission:
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Quarantined:
+class Quarantined(NamedTuple):
     """A row or body that does not have the shape it must have; kept with the reason, never dropped.
 
     `external_id` is that of the submission, where one can be told.
@@ -110,12 +102,11 @@ class Quarantined:
     external_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(NamedTuple):
     """One body exactly as received. `url` is None where it came from a file; `digest` is over the raw bytes."""
 
     name: str
-    data: bytes = field(repr=False)
+    data: bytes
     digest: Digest
     url: str | None = None
 
@@ -123,8 +114,7 @@ class Body:
 Severity = Literal["error", "warning", "info"]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """What one verification rule has to say about one place. `pointer` is a JSON Pointer, "" for the whole document."""
 
     rule: str

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 POLICY = "ranking-v1"
 NEAR = 0.05
 """Relative difference below which two results of the portal are within its run-to-run noise."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One current run of a cohort. `latency_ns` is the primary measurement; the rest is the source's own, or None."""
 
     submission: str
@@ -27,8 +26,7 @@ class Entry:
     fast_1_total: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """An entry with its dense rank; `tied` where others share it, `near` where the rank above is within the noise."""
 
     rank: int

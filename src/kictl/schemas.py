@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kictl.errors import UsageError
 
@@ -45,8 +44,7 @@ _SHOWN = 80
 """Longest value that a message repeats, in characters."""
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(NamedTuple):
     """One place where a document departs from its schema.
 
     `pointer` (RFC 6901) names the member itself, also where it is missing or unknown. It holds the document's

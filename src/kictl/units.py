@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import NamedTuple
 
 NS_PER_MS = 1_000_000
 
@@ -57,8 +57,7 @@ def title(text: str) -> str:
     return text[:200]
 
 
-@dataclass(frozen=True, slots=True)
-class Gpu:
+class Gpu(NamedTuple):
     """A GPU as the source names it (without an `NVIDIA_` prefix) and as the environment manifest does."""
 
     name: str

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kictl.catalogue.store import Catalogue
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """The import that read a definition last. `at` is its end (its start where it was interrupted);
     `snapshot_digest` is over all that it received, None where it was interrupted."""
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kictl import units
 from kictl.canonical import Digest
@@ -13,8 +12,7 @@ from kictl.model import Bounds, CaseBounds
 from kictl.rank import Entry
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """A definition that the catalogue holds."""
 
     id: int
@@ -23,8 +21,7 @@ class Known:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Cohort:
+class Cohort(NamedTuple):
     """A population whose runs may be ranked against each other: one definition, GPU, stack and comparison key."""
 
     id: int

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 NARROWEST = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """One column. Where a terminal is too narrow, the `flexible` ones are cut, the widest first, down to `narrowest`
     characters; then those of the highest `importance` number are left out; 0 stays."""
 
@@ -21,16 +19,14 @@ class Column:
     narrowest: int = NARROWEST
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One row of finished cells; a `reference` is not a result and is set apart."""
 
     cells: tuple[str, ...]
     reference: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(NamedTuple):
     """A table with lines of text above (`head`) and below (`foot`) it. All text is as it came: formats escape it.
 
     `facts` says that the rows are names and values: without a header, and with values wrapped rather than cut.

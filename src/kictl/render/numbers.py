@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 SIGNIFICANT = 4
 SHORTEST = 0.5
@@ -11,8 +11,7 @@ SHORTEST = 0.5
 _UNITS = (("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """The unit and the number of decimals that all latencies of one column are shown in."""
 
     name: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Any
 
 from kictl.verify.registry import Rule
@@ -21,7 +20,7 @@ def explained(rules: Iterable[Rule]) -> str:
 
 def as_json(rule: Rule) -> dict[str, Any]:
     """One rule as other programs read it."""
-    return asdict(rule)
+    return rule._asdict()
 
 
 def _paragraph(rule: Rule) -> str:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kictl.bounds import geometric_mean
 from kictl.model import Json
 
 
-@dataclass(frozen=True)
 class RunBounds:
     """The bounds of a run's cases in ms, as far as they may be used: None where one is missing or a dummy."""
 
-    baseline_ms: Sequence[float | None]
-    sol_ms: Sequence[float | None]
-    is_dummy: bool = False
+    def __init__(
+        self, baseline_ms: Sequence[float | None], sol_ms: Sequence[float | None], is_dummy: bool = False
+    ) -> None:
+        self.baseline_ms = baseline_ms
+        self.sol_ms = sol_ms
+        self.is_dummy = is_dummy
 
     @cached_property
     def smallest_sol_ms(self) -> float | None:
@@ -42,8 +43,7 @@ class RunBounds:
         return tuple(ratio for ratio in ratios if ratio >= 1000 or ratio < 2)
 
 
-@dataclass(frozen=True)
-class SourceState:
+class SourceState(NamedTuple):
     """What a source says today about the submission that a run names.
 
     `derived` is the run manifest that the submission makes now, None where it makes none, for the `reasons` given.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 from kictl.canonical import Digest
 from kictl.documents import Document, Lines
@@ -21,8 +21,7 @@ from kictl.verify.report import Report, Tally
 from kictl.verify.together import Together
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What is asked. `expect` is the digest that the one manifest, or the one bundle's run, must have.
 
     `jobs` processes share the lines of a long stream.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -11,8 +10,7 @@ from kictl.errors import UsageError
 from kictl.model import Severity
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """One rule. `needs` says what has to be at hand beside the document, "" where nothing has to."""
 
     id: str

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kictl.model import Finding
 from kictl.text import whole
@@ -13,8 +12,7 @@ KEPT = 1000
 """The most findings of one rule that are kept; all are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """`checked` counts documents, `manifests` what was in them; `rules` counts findings by rule, kept or not.
 
     `not_run` are pairs of rule and reason. `unreadable` says that there was one document, and it could not be parsed.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kictl import comparability, patterns, rank, units
 from kictl.bounds import BoundsFacts
@@ -16,8 +17,7 @@ from kictl.errors import UsageError
 from kictl.model import Bounds
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What to show of a definition. `limit` is per table; an empty `gpus` or `stacks` means all; `explain` also says
     why the tables are apart."""
 
@@ -38,8 +38,7 @@ class Options:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """One cohort, ranked. `population` counts its runs, `authors` who they are by; `rows` is what was asked for.
 
     `unshown` counts the ranked rows beyond the limit, `unscored` the runs without the value that is ranked by. `bounds`

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from kictl import authoring, canonical, documents
 from kictl.documents import Document
@@ -13,8 +12,7 @@ from kictl.errors import InputError
 BUNDLED = ("run", "protocol", "environment")
 
 
-@dataclass(frozen=True, slots=True)
-class Identified:
+class Identified(NamedTuple):
     """A manifest's digest and kind, and the canonical bytes that the digest is over."""
 
     name: str

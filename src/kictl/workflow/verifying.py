@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from kictl.documents import Document, Lines, from_inputs
 from kictl.errors import UsageError
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from kictl.workflow.against import SourceContext
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What is to be verified. Without names it is the catalogue; `catalogue` is opened only where it is asked for.
 
     `against` is None, `catalog`, `live`, a URL, or the path of a snapshot.
