@@ -58,6 +58,7 @@ _NULL = re.compile(rb"null").search
 _BEYOND_BMP = re.compile(rb"[\xf0-\xf4]").search
 _ESCAPED_COLON = re.compile(rb"\\u003[aA]").search
 _NO_OPENING = bytes(set(range(256)) - set(b"[{"))
+_LONG = 4096
 
 
 class Digest(str):
@@ -137,11 +138,7 @@ def read_lines(data: bytes) -> list[Any] | None:
         lines = (len(text) - len(data) - 3) // (len(_NEXT_LINE) - 1)
         if len(values) != lines or len(marks) != lines or marks.count(_MARK) != lines:
             return None
-        nested = marked
-        for _ in range(_SPARE):
-            nested = [nested]
-        out = orjson.dumps(nested, None, _STRICT)
-        if len(out) == len(text) + 2 * _SPARE and out.startswith(text, _SPARE):
+        if _written(marked, MAX_DEPTH + 1) == text:
             return values
         each = zip(values, data.split(b"\n"), strict=False)
         return [value if orjson.dumps(value, None, _STRICT) == line else read(line) for value, line in each]
@@ -152,7 +149,6 @@ def read_lines(data: bytes) -> list[Any] | None:
 # What nobody can have written, so that each newline is known again in what was read.
 _MARK: Final = os.urandom(8).hex()
 _NEXT_LINE: Final = f',"{_MARK}",'.encode()
-_SPARE: Final = WRITABLE_DEPTH - MAX_DEPTH - 1  # orjson refuses what is too deep, were it wrapped in so many lists
 
 
 _REFUSED: Final = object()
@@ -162,26 +158,27 @@ def _read_fast(data: bytes, max_depth: int) -> Any:
     """What orjson reads where that is provably all there is; else _REFUSED, and a parser of ours says why."""
     try:
         value = orjson.loads(data)
-        out = orjson.dumps(value, None, _STRICT)
+        out = _written(value, max_depth) if _may_be_deep(data, max_depth) else orjson.dumps(value, None, _STRICT)
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         return _REFUSED
-    if out != data and not _nothing_lost(data, out):
-        return _REFUSED
-    # Only a text with more than so many brackets, each with its partner, can be nested too deep.
-    if len(data) > 2 * max_depth and len(data.translate(None, _NO_OPENING)) > max_depth and _is_deep(value, max_depth):
-        return _REFUSED
-    return value
+    return value if out == data or _nothing_lost(data, out) else _REFUSED
 
 
-def _is_deep(value: Any, limit: int) -> bool:
-    """Whether a value that orjson has written is nested more than `limit` deep; it is asked to write it again."""
-    for _ in range(WRITABLE_DEPTH - limit):
+def _may_be_deep(data: bytes, max_depth: int) -> bool:
+    """Only a text with more than so many brackets, each with its partner, can be nested too deep."""
+    if len(data) <= 2 * max_depth:
+        return False
+    # Where there are many, it is quicker to see than to count.
+    return len(data) > _LONG or len(data.translate(None, _NO_OPENING)) > max_depth
+
+
+def _written(value: Any, max_depth: int) -> bytes:
+    """What orjson writes of a value. Raises JSONEncodeError where it is nested more than `max_depth` deep."""
+    spare = WRITABLE_DEPTH - max_depth
+    for _ in range(spare):
         value = [value]
-    try:
-        orjson.dumps(value, None, _STRICT)
-    except orjson.JSONEncodeError:
-        return True
-    return False
+    out = orjson.dumps(value, None, _STRICT)
+    return out[spare : len(out) - spare]
 
 
 def _nothing_lost(data: bytes, out: bytes) -> bool:
