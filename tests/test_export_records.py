@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +165,24 @@ def test_a_file_is_written_whole_or_not_at_all(fixture: Path, tmp_path: Path) ->
     assert kictl("export", "-o", target, "--catalog", tmp_path / "none").code == 5
     assert target.read_bytes().startswith(b"definition,")
     assert [path.name for path in tmp_path.iterdir()] == ["runs.csv"]
+
+
+def test_a_pipe_and_what_a_link_leads_to_are_written_to(fixture: Path, tmp_path: Path) -> None:
+    expected = export(fixture, "--what", "runs", "--format", "csv").out.encode()
+    pipe, link, target = tmp_path / "pipe", tmp_path / "link", tmp_path / "folder/runs.csv"
+    os.mkfifo(pipe)
+    target.parent.mkdir()
+    link.symlink_to(target)
+    with ThreadPoolExecutor() as pool:
+        read = pool.submit(pipe.read_bytes)
+        export(fixture, "--what", "runs", "--format", "csv", "-o", pipe)
+        assert read.result(10) == expected
+    for _ in range(2):
+        export(fixture, "--what", "runs", "--format", "csv", "-o", link)
+        assert target.read_bytes() == expected
+    assert pipe.is_fifo()
+    assert link.is_symlink()
+    assert [path.name for path in target.parent.iterdir()] == ["runs.csv"]
 
 
 def test_parquet_without_pyarrow_is_told_with_a_hint(fixture: Path, tmp_path: Path) -> None:

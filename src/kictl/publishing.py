@@ -20,7 +20,15 @@ INDEX: Final = ".kictl-files"
 
 @contextmanager
 def file(target: Path) -> Iterator[IO[bytes]]:
-    """A file to write that takes the target's place at the end. Raises InputError (code `write`)."""
+    """A file to write that takes the target's place at the end: of a link, the place that it leads to.
+
+    A pipe or a device stays what it is, and is written to. Raises InputError (code `write`).
+    """
+    if target.exists() and not target.is_file() and not target.is_dir():
+        with _told(target), target.open("wb") as stream:
+            yield stream
+        return
+    target = Path(os.path.realpath(target))
     partial = _beside(target, "partial")
     try:
         with _told(target):
@@ -180,5 +188,7 @@ def _refuse_foreign(target: Path) -> None:
 def _told(target: Path) -> Iterator[None]:
     try:
         yield
+    except BrokenPipeError:
+        raise  # whoever reads a pipe may stop
     except OSError as error:
         raise InputError(f"{target}: cannot be written: {error.strerror or error}", code="write") from error
