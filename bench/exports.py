@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from bench import made, peers
@@ -34,6 +35,7 @@ def _verify(title: str, path: Path, rounds: int) -> Table:
         "python -c pass": [*PASS],
         **{f"kictl {jobs}": [KICTL, "verify", *jobs.split(), str(path)] for jobs in JOBS},
     }
+    commands["floor: schema and digest alone"] = [sys.executable, "-m", "bench.floor", str(path)]
     node = peers.node_command("verify.js", str(path))
     if node is not None:
         commands["Node ajv + canonicalize"] = node
