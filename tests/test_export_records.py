@@ -162,6 +162,7 @@ def test_a_file_is_written_whole_or_not_at_all(fixture: Path, tmp_path: Path) ->
     assert target.read_bytes().decode() == export(fixture, "--what", "runs", "--format", "csv", "-o", "-").out
     assert kictl("export", "-o", tmp_path, "--catalog", fixture).code == 2
     assert kictl("export", "-o", tmp_path / "no/such", "--catalog", fixture).code == 3
+    assert kictl("export", "-o", tmp_path / ("x" * 300), "--catalog", fixture).code == 3
     assert kictl("export", "-o", target, "--catalog", tmp_path / "none").code == 5
     assert target.read_bytes().startswith(b"definition,")
     assert [path.name for path in tmp_path.iterdir()] == ["runs.csv"]

@@ -24,7 +24,9 @@ def file(target: Path) -> Iterator[IO[bytes]]:
 
     A pipe or a device stays what it is, and is written to. Raises InputError (code `write`).
     """
-    if target.exists() and not target.is_file() and not target.is_dir():
+    with _told(target):
+        is_stream = target.exists() and not (target.is_file() or target.is_dir())
+    if is_stream:
         with _told(target), target.open("wb") as stream:
             yield stream
         return
