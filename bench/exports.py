@@ -34,8 +34,8 @@ def _verify(title: str, path: Path, rounds: int) -> Table:
     commands: dict[str, list[str]] = {
         "python -c pass": [*PASS],
         **{f"kictl {jobs}": [KICTL, "verify", *jobs.split(), str(path)] for jobs in JOBS},
+        "floor: schema and digest alone": [sys.executable, "-m", "bench.floor", str(path)],
     }
-    commands["floor: schema and digest alone"] = [sys.executable, "-m", "bench.floor", str(path)]
     node = peers.node_command("verify.js", str(path))
     if node is not None:
         commands["Node ajv + canonicalize"] = node

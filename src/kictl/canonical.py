@@ -40,7 +40,6 @@ WRITABLE_DEPTH: Final = 254  # what orjson writes at most: one limit for every p
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _STRICT = orjson.OPT_STRICT_INTEGER
-_STRICT_LINE = _STRICT | orjson.OPT_APPEND_NEWLINE
 _SORTED = (
     orjson.OPT_SORT_KEYS
     | orjson.OPT_STRICT_INTEGER

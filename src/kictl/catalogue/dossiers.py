@@ -8,7 +8,7 @@ from typing import Any
 
 from kictl.canonical import Digest
 from kictl.catalogue import queries
-from kictl.catalogue.store import PREFIX, Catalogue, decoded
+from kictl.catalogue.store import PREFIX, Catalogue, decoded, prefix_of
 from kictl.model import Json
 
 
@@ -141,7 +141,7 @@ def runs(catalogue: Catalogue, prefix: str, *, limit: int = 20) -> list[RunRow]:
     """The runs whose digest starts with these hexadecimal digits, superseded and retracted ones included."""
     rows = catalogue.db.execute(
         f"{_RUN} WHERE o.run_id IN (SELECT id FROM manifest"
-        f" WHERE {PREFIX} BETWEEN substr(?1, 1, 6) AND substr(?2, 1, 6) AND digest BETWEEN ?1 AND ?2)"
+        f" WHERE {PREFIX} BETWEEN {prefix_of('?1')} AND {prefix_of('?2')} AND digest BETWEEN ?1 AND ?2)"
         " ORDER BY m.digest LIMIT ?3",
         (*_between(prefix), limit),
     )

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from kictl import canonical
 from kictl.canonical import Digest
-from kictl.catalogue.store import PREFIX, Catalogue, Connection
+from kictl.catalogue.store import PREFIX, PREFIX_BYTES, Catalogue, Connection
 from kictl.model import Json, Manifest
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ class ManifestWriter:
         for digests in chunks(wanted, CHUNK):
             found = db.execute(
                 f"SELECT digest, id, body FROM manifest WHERE {PREFIX} {ANY_OF}",
-                filled([bytes.fromhex(digest[7:19]) for digest in digests]),
+                filled([digest.raw[:PREFIX_BYTES] for digest in digests]),
             ).fetchall()
             for raw, manifest_id, body in found:
                 digest = Digest.from_raw(raw)

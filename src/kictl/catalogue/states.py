@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
 from kictl import canonical
@@ -93,7 +92,7 @@ class StateWriter:
         free = next_id(db, "submission")
         for submission in selected:
             old = known.get(submission.external_id)
-            facts = sha256(canonical.canonical_bytes(submission.facts, checked=True)).digest()[:FACTS]
+            facts = canonical.digest(submission.facts, checked=True).raw[:FACTS]
             counts[_outcome(submission, old, facts)] += 1
             if old is None or old.facts_digest != facts:
                 standing = _standing(submission, old)

@@ -24,9 +24,18 @@ BUSY_MS = 30_000
 PAGE = 8192
 """Bytes; in smaller pages, of which each holds one body of evidence, a third of the room is wasted."""
 
-PREFIX = "substr(digest, 1, 6)"
+PREFIX_BYTES = 6
 """What of a digest is in the index of manifests: enough to lead to one row, or hardly more. Whoever looks for a digest
 compares all of it."""
+
+
+def prefix_of(digest: str) -> str:
+    """That part of a column or parameter, in SQL."""
+    return f"substr({digest}, 1, {PREFIX_BYTES})"
+
+
+PREFIX = prefix_of("digest")
+"""What the index is over."""
 BY_DIGEST = f"{PREFIX}, digest"
 """The order of digests, as the index gives it."""
 
@@ -123,7 +132,7 @@ class Catalogue:
     def id_of(self, digest: bytes) -> int | None:
         """The row of a manifest, by its raw digest."""
         row = self.db.execute(
-            f"SELECT id FROM manifest WHERE {PREFIX} = substr(?1, 1, 6) AND digest = ?1", (digest,)
+            f"SELECT id FROM manifest WHERE {PREFIX} = {prefix_of('?1')} AND digest = ?1", (digest,)
         ).fetchone()
         return None if row is None else int(row[0])
 

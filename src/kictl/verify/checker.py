@@ -245,8 +245,8 @@ class Checker:
 
     def _run(self, manifest: Json, digest: str, raw: bytes, row: Json | None, base: str) -> None:
         kind, spec = manifest["kind"], manifest["spec"]
-        if spec["observedAt"][:19] > self._latest:
-            self._tell(runs.future(spec["observedAt"], self._latest), base, digest)
+        if (problem := runs.future(spec, self._latest)) is not None:
+            self._tell(problem, base, digest)
         native = spec.get("sourceNative", _NATIVE)
         if "externalId" in native:
             name = _source_name(kind, spec, native)
