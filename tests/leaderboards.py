@@ -48,21 +48,23 @@ def digests(folder: Path) -> dict[int, Json]:
         for reading in source.read_all(source.listing().definitions):
             if reading.definition is None:
                 continue
-            made = {row.external_id: row.run for row in reading.submissions if row.run is not None}
+            made = {row.external_id: row.runs[0] for row in reading.submissions if row.runs}
+            suite = reading.definition.suite
+            assert suite is not None
             out[int(reading.ref.external_id)] = {
                 "kernel_id": int(reading.ref.external_id),
                 "definition": reading.definition.name,
-                "operation": reading.definition.operation.digest,
-                "suite": reading.definition.suite.digest,
-                "cases": sorted(case.digest for case in reading.definition.cases),
+                "operation": reading.definition.subject.digest,
+                "suite": suite.manifest.digest,
+                "cases": sorted(case.digest for case in suite.cases),
                 "runs": {
                     name: {
-                        "run": run.run.digest,
-                        "implementation": run.implementation.digest,
-                        "protocol": run.protocol.digest,
-                        "environment": run.environment.digest,
-                        "comparison_key": run.comparison_key,
-                        "primary_ns": run.run.spec["timing"]["latencyNs"]["mean"],
+                        "run": run.manifest.digest,
+                        "implementation": run.implementation,
+                        "protocol": run.spec["protocolDigest"],
+                        "environment": run.spec["environmentDigest"],
+                        "comparison_key": run.cohort.key,
+                        "primary_ns": run.value,
                     }
                     for name, run in made.items()
                 },
@@ -88,6 +90,6 @@ def held(path: Path) -> dict[str, list[tuple[str, str, str | None, str, int]]]:
             rows = out.setdefault(definition.name, [])
             for cohort in queries.cohorts(catalogue, definition.id):
                 for entry in queries.entries(catalogue, cohort.id):
-                    key = str(cohort.comparison_key)
-                    rows.append((entry.submission, cohort.gpu, cohort.stack, key, entry.latency_ns))
+                    key = str(cohort.key)
+                    rows.append((entry.submission, cohort.gpu, cohort.stack, key, int(entry.value)))
     return out

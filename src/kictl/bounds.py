@@ -25,6 +25,11 @@ class BoundsFacts(NamedTuple):
         return cls(bounds.digest, _ns(sol), _ns(baseline), bounds.is_dummy)
 
 
+def gap(value_ns: float, bounds: BoundsFacts | None) -> float | None:
+    """How many times the bound a latency is; None without a bound."""
+    return value_ns / bounds.sol_bound_ns if bounds is not None and bounds.sol_bound_ns else None
+
+
 def of_workloads(workloads: Iterable[Json], *, is_dummy: bool = False) -> Bounds:
     """The bounds of the source's workloads; their digest is over the list of (axes, baseline_latency_ms, sol_ms)."""
     cases = tuple(CaseBounds(dict(w["axes"]), w.get("baseline_latency_ms"), w.get("sol_ms")) for w in workloads)

@@ -139,6 +139,12 @@ def metric_set(measurements: Iterable[Json]) -> str:
     return ",".join(sorted(f"{item['metric']}·{item['statistic']}" for item in measurements))
 
 
+def tokenizer_of(model: Json) -> str | None:
+    """The tokenizer as it enters the key, from the spec of a ModelRevision: its name, None where it has none."""
+    name: str | None = model.get("tokenizer", {}).get("name")
+    return name
+
+
 def serving_cohort_key(*, model: str, tokenizer: Any, workload: str, keys: ServingKeys) -> Digest:
     """The identity of a cohort of serving runs: `model` and `workload` are digests, `tokenizer` is the model's own or
     None."""

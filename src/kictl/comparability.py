@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import NamedTuple
 
+from kictl import cohort
 from kictl.canonical import Digest
-from kictl.cohort import comparison_key, correctness_key
-from kictl.model import Json, Manifest
+from kictl.cohort import Metric, ServingKeys
+from kictl.model import PASSED, Json, Manifest
 
 
 class Facts(NamedTuple):
     """What decides whether a run may be compared with another; None where it is not known.
 
-    `definition` is the source's name for what was run, the other names are for people. `metric` is
-    `metric:statistic:unit`; `key` the comparison key. `bounds` is the digest of those that its score was made with.
+    `definition` is the source's name for what was run, the other names are for people; `operation` is, for serving,
+    the model. `metric` is `metric:statistic:unit`; `key` the comparison key, for serving the cohort key. `bounds` is
+    the digest of those that its score was made with. `topology` and `quality` are for serving alone.
     """
 
     definition: str | None
@@ -23,16 +25,18 @@ class Facts(NamedTuple):
     is_suite: bool | None
     cases: int | None
     gpu: str | None
-    environment: str
+    environment: str | None
     stack: str | None
     family: str | None
     harness: str | None
-    protocol: str
+    protocol: str | None
     correctness: str | None
     status: str
     metric: str | None
     key: Digest | None
     bounds: str | None
+    topology: str | None = None
+    quality: str | None = None
 
 
 class Reason(NamedTuple):
@@ -47,7 +51,7 @@ class Reason(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Whether latencies may be compared. `caveats` restrict a comparison that is allowed."""
+    """Whether measurements may be compared. `caveats` restrict a comparison that is allowed."""
 
     reasons: tuple[Reason, ...]
     caveats: tuple[Reason, ...]
@@ -64,14 +68,16 @@ WHY: dict[str, str] = {
     "different-suite": "another set of cases, or another order or aggregation, is another workload",
     "different-case": "other shapes or inputs are another workload",
     "different-workload": "the workload is part of what was measured",
-    "different-gpu": "latencies of different GPUs say as much about the GPUs as about the kernels",
+    "different-topology": "more accelerators, or others between them, serve more; that says nothing of the software",
+    "different-quality": "a lower demand on the quality of answers admits faster serving",
+    "different-gpu": "results on different GPUs say as much about the GPUs as about the kernels",
     "different-environment": "the same GPU with other software or settings is another environment",
     "leaderboard-and-harness": "a harness run was timed on its owner's machine, clocks and stack, not on the board's",
     "different-stack": "versions of the evaluation stack time differently; v1.0 and v1.1 are not comparable",
     "different-protocol": "another protocol measures something else under the same name",
     "different-correctness": "a looser rule of correctness admits faster kernels",
     "not-passed": "a run that did not pass has no place among those that did",
-    "no-latency": "without a primary measurement there is nothing to compare",
+    "no-measurement": "without a primary measurement there is nothing to compare",
     "different-metric": "a mean and a median, or two units, do not compare",
     "different-bounds": "scores and gaps made with different bounds do not compare; latencies still do",
     "moved-bounds": "the source changed the bounds after it made this score; gaps are measured by the present ones",
@@ -87,6 +93,7 @@ EXCLUDED: dict[str, str] = {
     "disqualified": "the source disqualified it",
     "no-latency": "the source states no latency above zero",
     "no-time": "the source states no time at which it was finished or submitted",
+    "failed": "the run did not pass: its status says how it failed",
     "superseded": "an older run of a submission that the source later stated differently",
     "retracted": "it was a run once; the source has since withdrawn what made it one",
     "unlisted": "no longer in the source's listing, which is capped",
@@ -109,7 +116,7 @@ def facts(
     spec, measured, machine = (manifest.spec if manifest else {} for manifest in (workload, protocol, environment))
     harness = measured.get("harness", {})
     libraries = machine.get("software", {}).get("libraries", {})
-    metric = f"latency:{run['timing']['primaryStatistic']}:ns" if latency_ns(run) is not None else None
+    found = cohort.primary(run)
     return Facts(
         definition=definition or run.get("sourceNative", {}).get("benchmark"),
         operation=spec.get("operationSpecDigest"),
@@ -122,47 +129,96 @@ def facts(
         family=measured.get("comparability", {}).get("family"),
         harness=harness.get("name"),
         protocol=run["protocolDigest"],
-        correctness=correctness_key(spec["correctness"]) if "correctness" in spec else None,
+        correctness=cohort.correctness_key(spec["correctness"]) if "correctness" in spec else None,
         status=run["status"],
-        metric=metric,
-        key=None if workload is None or metric is None else run_key(run, workload, metric),
+        metric=None if found is None else str(found.metric),
+        key=None if workload is None or found is None else run_key(run, workload),
         bounds=bounds,
     )
 
 
-def of_cohort(
-    *, definition: str, workload: Manifest, protocol: Manifest, environment: Manifest, bounds: str | None
+def of_serving(
+    run: Json, *, model: Manifest | None, workload: Manifest | None, definition: str | None, gpu: str | None
 ) -> Facts:
-    """The facts that all runs of a leaderboard's cohort share."""
-    statistic = protocol.spec["measurement"]["primaryStatistic"]
-    run = {
-        "workloadDigest": workload.digest,
-        "protocolDigest": protocol.digest,
-        "environmentDigest": environment.digest,
-        "status": "passed",
-        "timing": {"primaryStatistic": statistic, "latencyNs": {statistic: 1}},  # any, to say that there is one
-    }
-    return facts(
-        run, workload=workload, protocol=protocol, environment=environment, definition=definition, bounds=bounds
+    """The facts of a serving run from its spec and the manifests that it refers to, where these are known."""
+    found = cohort.primary(run)
+    keys = None if workload is None else cohort.serving_keys(run, workload.spec)
+    key = None
+    if keys is not None and model is not None:
+        key = cohort.serving_cohort_key(
+            model=model.digest, tokenizer=cohort.tokenizer_of(model.spec), workload=run["workloadDigest"], keys=keys
+        )
+    return Facts(
+        definition=definition or run.get("sourceNative", {}).get("benchmark"),
+        operation=run["modelDigest"],
+        workload=run["workloadDigest"],
+        is_suite=None,
+        cases=None,
+        gpu=gpu,
+        environment=None,
+        stack=run["harness"]["version"],
+        family=None,
+        harness=run["harness"]["name"],
+        protocol=keys and keys.protocol,
+        correctness=None,
+        status=run["status"],
+        metric=None if found is None else str(found.metric),
+        key=key,
+        bounds=None,
+        topology=keys and keys.topology,
+        quality=run["qualityPolicy"],
     )
 
 
-def latency_ns(run: Json) -> int | None:
-    """The primary measurement of a run; None where there is none. Less than half a nanosecond is 0."""
-    timing = run.get("timing", {"latencyNs": {}, "primaryStatistic": ""})
-    value = timing["latencyNs"].get(timing["primaryStatistic"])
-    return value if isinstance(value, int) else None
+def of_cohort(
+    *,
+    definition: str,
+    subject: Digest,
+    metric: Metric | None,
+    key: Digest,
+    gpu: str,
+    workload: Manifest,
+    protocol: Manifest | None,
+    environment: Manifest | None,
+    serving: ServingKeys | None,
+    bounds: str | None,
+) -> Facts:
+    """The facts that all runs of a cohort share."""
+    measured, machine = (manifest.spec if manifest else {} for manifest in (protocol, environment))
+    harness = measured.get("harness", {})
+    libraries = machine.get("software", {}).get("libraries", {})
+    correctness = workload.spec.get("correctness")
+    return Facts(
+        definition=definition,
+        operation=subject,
+        workload=workload.digest,
+        is_suite=None if serving else workload.kind == "WorkloadSuite",
+        cases=len(workload.spec["cases"]) if "cases" in workload.spec else None,
+        gpu=machine.get("hardware", {}).get("product", gpu),
+        environment=environment and environment.digest,
+        stack=libraries.get("evaluation_stack") or harness.get("version"),
+        family=measured.get("comparability", {}).get("family"),
+        harness=harness.get("name"),
+        protocol=serving.protocol if serving else protocol and protocol.digest,
+        correctness=None if correctness is None else cohort.correctness_key(correctness),
+        status=PASSED[0],
+        metric=metric and str(metric),
+        key=key,
+        bounds=bounds,
+        topology=serving and serving.topology,
+        quality=serving and serving.quality,
+    )
 
 
-def run_key(run: Json, workload: Manifest, metric: str) -> Digest:
+def run_key(run: Json, workload: Manifest) -> Digest:
     """The comparison key of a run, from its spec."""
-    return comparison_key(
+    return cohort.comparison_key(
         operation=workload.spec["operationSpecDigest"],
         workload=workload.digest,
         protocol=run["protocolDigest"],
         environment=run["environmentDigest"],
         correctness=workload.spec["correctness"],
-        metric=metric,
+        metric=cohort.metric_in_key(run),
     )
 
 
@@ -225,6 +281,9 @@ def _gpu(runs: Sequence[Facts]) -> Iterator[Reason]:
     gpus = [run.gpu for run in runs]
     if _differ(gpus):
         yield _reason("different-gpu", "different GPUs", gpus)
+    topologies = [run.topology for run in runs]
+    if _differ(topologies):
+        yield _reason("different-topology", "different topologies", topologies)
 
 
 def _protocol(runs: Sequence[Facts]) -> Iterator[Reason]:
@@ -261,14 +320,19 @@ def _correctness(runs: Sequence[Facts]) -> Iterator[Reason]:
     statuses = [run.status for run in runs]
     if _differ(rules) and len({run.is_suite for run in runs}) == 1:
         yield _reason("different-correctness", "different rules of correctness", [_short(rule) for rule in rules])
-    if any(status != "passed" for status in statuses):
+    qualities = [run.quality for run in runs]
+    if _differ(qualities):
+        yield _reason("different-quality", "different demands on quality", qualities)
+    if any(status not in PASSED for status in statuses):
         yield _reason("not-passed", "not every run passed", statuses)
 
 
 def _metric(runs: Sequence[Facts]) -> Iterator[Reason]:
     metrics = [run.metric for run in runs]
     if None in metrics:
-        yield _reason("no-latency", "not every run has a latency", [metric or "none" for metric in metrics])
+        yield _reason(
+            "no-measurement", "not every run has a primary measurement", [metric or "none" for metric in metrics]
+        )
     if _differ(metrics):
         yield _reason("different-metric", "different measurements", metrics)
 
@@ -281,7 +345,7 @@ def _bounds(runs: Sequence[Facts]) -> Iterator[Reason]:
 
 
 def _short(digest: str | None) -> str | None:
-    return digest and f"{digest[:19]}…"
+    return f"{digest[:19]}…" if digest and digest.startswith("sha256:") else digest
 
 
 CHECKS: tuple[Callable[[Sequence[Facts]], Iterator[Reason]], ...] = (

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from kictl.canonical import Digest
+from kictl.cohort import ServingKeys
 
 Json = dict[str, Any]
 
@@ -42,51 +43,134 @@ class Bounds(NamedTuple):
     is_dummy: bool = False
 
 
+class Suite(NamedTuple):
+    """The cases of a definition whose results are one figure over all of them, with their bounds; `cases` are the
+    distinct ones."""
+
+    manifest: Manifest
+    cases: tuple[Manifest, ...]
+    bounds: Bounds
+
+
 class Definition(NamedTuple):
     """A definition as one reading of a source states it.
 
-    `facts` is what the source said, less any source code; `operation`, `suite`, `cases` and
-    `dtypes` (those of the inputs, each once, sorted) are derived from it.
+    `subject` is the manifest of what is measured: an OperationSpec, or the ModelRevision of serving runs. `facts` is
+    what the source said, less any source code. `external_id` is None where the source knows it by its name alone,
+    `suite` where it states none. `dtypes` are those of the inputs, each once, sorted.
     """
 
-    external_id: str
+    external_id: str | None
     name: str
     tags: tuple[str, ...]
     gpus: tuple[str, ...]
-    operation: Manifest
-    suite: Manifest
-    cases: tuple[Manifest, ...]
+    subject: Manifest
+    suite: Suite | None
     dtypes: tuple[str, ...]
-    bounds: Bounds
     facts: Json
     warnings: tuple[str, ...] = ()
 
 
-class RunManifests(NamedTuple):
-    """The manifests of one eligible submission, and the key of the cohort that its run belongs to."""
+class Cohort(NamedTuple):
+    """What the runs share that may be ranked against each other.
 
-    run: Manifest
-    implementation: Manifest
-    project: Manifest
-    protocol: Manifest
-    environment: Manifest
-    comparison_key: Digest
+    `key` is their comparison key, of serving runs their cohort key. `metric` is `metric:statistic:unit`, or `none` for
+    runs without a primary measurement, which nothing ranks. `gpu` and `stack` are the names that tables group by.
+    `cases` is the number of cases of a suite, `shape` the axes of a single case; both are None for serving.
+    """
+
+    key: Digest
+    metric: str
+    gpu: str
+    stack: str | None
+    subject: Digest
+    workload: Digest
+    cases: int | None
+    shape: str | None
+    kernel: KernelParts | None
+    serving: ServingKeys | None
+
+
+class KernelParts(NamedTuple):
+    """What else the runs of a cohort of kernels share."""
+
+    protocol: Digest
+    environment: Digest
+
+
+class Score(NamedTuple):
+    """What SOL-ExecBench alone says of a run."""
+
+    sol_score: float | None = None
+    avg_speedup: float | None = None
+    fast_1_count: int | None = None
+    fast_1_total: int | None = None
+
+    @classmethod
+    def of(cls, run: Json) -> Score | None:
+        """The score of a run's spec, if it is a run of that source and has any."""
+        native = run.get("sourceNative", {})
+        if native.get("source") != SOL_EXECBENCH:
+            return None
+        metrics = native.get("metrics", {})
+        score = cls(*map(metrics.get, cls._fields))
+        return score if any(value is not None for value in score) else None
+
+
+SOL_EXECBENCH = "sol-execbench"
+
+
+class Run(NamedTuple):
+    """One run of a submission, and its place among others.
+
+    `implementation` is what was run: an ImplementationRevision, or a ServingConfiguration. `value` is the primary
+    measurement in the unit of the cohort's metric, None where there is none. `others` are manifests that are to be kept
+    with it. `facts` is what the source says of this run beside its manifest, None where a submission has one row for
+    all. `retraction` is why the source withdrew it.
+    """
+
+    manifest: Manifest
+    implementation: Digest
+    cohort: Cohort
+    value: float | None
+    others: tuple[Manifest, ...] = ()
+    facts: Json | None = None
+    retraction: str | None = None
+
+    @property
+    def spec(self) -> Json:
+        return self.manifest.spec
+
+    @property
+    def status(self) -> str:
+        return str(self.spec["status"])
+
+    @property
+    def has_passed(self) -> bool:
+        """Only such runs are ranked."""
+        return self.status in PASSED
+
+
+PASSED = ("passed", "valid")
+"""The statuses of a benchmark run and of a serving run that count."""
 
 
 class Submission(NamedTuple):
-    """One row of a source. Without `run` it is kept as an observation, with the reasons why it is not a run.
+    """One record of a source, with any number of runs. Without one it is kept, with the reasons why it is none.
 
-    `gpu` and `stack` are the names that tables group by; `stack` is None where the source does not say.
-    `facts` is the row as received, unknown members included.
+    `author` is None where nobody is named; `project` is the manifest that stands for the author. `gpu` and `stack` are
+    as the record states them, None where it does not, or where its runs differ. `facts` is the record as received,
+    unknown members included; None where only what others say of it is known.
     """
 
     external_id: str
-    author: str
-    gpu: str
+    author: str | None
+    gpu: str | None
     stack: str | None
-    facts: Json
-    run: RunManifests | None = None
+    facts: Json | None
+    runs: tuple[Run, ...] = ()
     reasons: tuple[str, ...] = ()
+    project: Digest | None = None
 
 
 class Quarantined(NamedTuple):

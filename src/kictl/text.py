@@ -36,8 +36,10 @@ def whole(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
-def named(name: str) -> str:
-    """A name that somebody chose; one that would not be seen, in quotes."""
+def named(name: str | None) -> str:
+    """A name that somebody chose; one that would not be seen, in quotes; a dash where nobody is named."""
+    if name is None:
+        return "–"
     return name if name.strip() else f'"{name}"'
 
 

@@ -80,6 +80,14 @@ def gpu(text: str) -> Gpu:
     return Gpu(name, "nvidia", f"NVIDIA {name}", architecture)
 
 
+_MAKERS = ("NVIDIA ", "AMD Instinct ", "AMD ")
+
+
+def gpu_of_product(product: str) -> str:
+    """The name that tables group by, of a product as environments name it: `B200` of `NVIDIA B200`."""
+    return next((product.removeprefix(maker) for maker in _MAKERS if product.startswith(maker)), product) or product
+
+
 def moment(text: str) -> datetime:
     """A source's timestamp in UTC, which it is in where no zone is given.
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from kictl import canonical, cohort
 from kictl.canonical import Digest
+from kictl.catalogue import queries
 from kictl.catalogue.store import BY_DIGEST, Catalogue, decoded, wrapped
 from kictl.documents import Document
-from kictl.model import Finding
+from kictl.model import Finding, Score
 from kictl.strictjson import ParseError
 from kictl.verify.registry import RULES
 from kictl.verify.stored import BOUNDS, ROW
@@ -51,7 +52,7 @@ class Audit:
             yield from self._references()
             yield from self._bounds()
             yield from self._cohorts()
-            yield from self._submissions()
+            yield from self._runs()
 
     def _repeated(self) -> Iterator[Finding]:
         for raw, count in self._catalogue.db.execute(
@@ -75,37 +76,44 @@ class Audit:
                 yield self._mismatch(BOUNDS, f"bounds {bounds_id}", found, Digest.from_raw(raw))
 
     def _cohorts(self) -> Iterator[Finding]:
-        rows = self._catalogue.db.execute(
-            "SELECT c.id, c.comparison_key, c.suite_id, o.digest, p.digest, e.digest FROM cohort c"
-            " JOIN manifest o ON o.id = c.operation_id JOIN manifest p ON p.id = c.protocol_id"
-            " JOIN manifest e ON e.id = c.environment_id ORDER BY c.id"
-        )
-        for cohort_id, raw, suite_id, operation, protocol, environment in rows:
-            suite = self._catalogue.manifest(suite_id)
-            found = cohort.comparison_key(
-                operation=Digest.from_raw(operation),
-                workload=suite.digest,
-                protocol=Digest.from_raw(protocol),
-                environment=Digest.from_raw(environment),
-                correctness=suite.spec["correctness"],
-                metric="latency:mean:ns",
-            )
-            if found.raw != raw:
-                yield self._mismatch(COMPARISON, f"cohort {cohort_id}", found, Digest.from_raw(raw))
+        for stored in queries.cohorts_where(self._catalogue, "1"):
+            subject, workload = self._catalogue.held(stored.subject), self._catalogue.held(stored.workload)
+            metric = str(stored.metric) if stored.metric else cohort.NO_METRIC
+            if stored.kernel is not None:
+                found = cohort.comparison_key(
+                    operation=stored.subject,
+                    workload=stored.workload,
+                    protocol=stored.kernel.protocol,
+                    environment=stored.kernel.environment,
+                    correctness=workload.spec["correctness"],
+                    metric=metric,
+                )
+            elif stored.serving is not None:
+                found = cohort.serving_cohort_key(
+                    model=stored.subject,
+                    tokenizer=cohort.tokenizer_of(subject.spec),
+                    workload=stored.workload,
+                    keys=stored.serving,
+                )
+            if found != stored.key:
+                yield self._mismatch(COMPARISON, f"cohort {stored.id}", found, stored.key)
 
-    def _submissions(self) -> Iterator[Finding]:
+    def _runs(self) -> Iterator[Finding]:
         rows = self._catalogue.db.execute(
-            "SELECT s.external_id, s.run_id, s.latency_ns, s.observed_at, s.sol_score FROM submission s"
-            " WHERE s.run_id IS NOT NULL ORDER BY s.id"
+            "SELECT s.external_id, r.manifest_id, r.value, r.observed_at, r.status, f.sol_score FROM run r"
+            " JOIN submission s ON s.id = r.submission_id LEFT JOIN score f ON f.run_id = r.manifest_id ORDER BY s.id"
         )
         for external_id, run_id, *columns in rows:
             try:
                 run = self._catalogue.manifest(run_id)
-                metrics = run.spec["sourceNative"]["metrics"]
-                stated = [run.spec["timing"]["latencyNs"]["mean"], run.spec["observedAt"], metrics.get("sol_score")]
+                measured, score = cohort.primary(run.spec), Score.of(run.spec)
+                stated = [measured and measured.value, run.spec["observedAt"], run.spec["status"]]
+                stated.append(score and score.sol_score)
             except Exception:  # noqa: BLE001, S112 - a damaged body has been reported with its document
                 continue
-            for name, column, value in zip(("latency_ns", "observed_at", "sol_score"), columns, stated, strict=True):
+            for name, column, value in zip(
+                ("value", "observed_at", "status", "sol_score"), columns, stated, strict=True
+            ):
                 if column != value:
                     yield self._mismatch(ROW, f"submission {external_id} {name}", value, column, run.digest)
 

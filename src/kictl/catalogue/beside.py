@@ -6,8 +6,9 @@ from functools import lru_cache
 from typing import Any
 
 from kictl.canonical import Digest
+from kictl.catalogue.dossiers import IS_OWN
 from kictl.catalogue.store import Catalogue
-from kictl.model import Json
+from kictl.model import Json, Manifest
 from kictl.verify.context import RunBounds, SourceState
 
 
@@ -38,8 +39,8 @@ class CatalogueContext:
 
     def _latest_bounds(self, workload: str) -> tuple[int, bytes, int] | None:
         found: tuple[int, bytes, int] | None = self._db.execute(
-            "SELECT b.id, b.digest, b.is_dummy FROM definition_version v JOIN bounds b ON b.id = v.bounds_id"
-            " WHERE v.suite_id = ? ORDER BY v.id DESC LIMIT 1",
+            "SELECT b.id, b.digest, b.is_dummy FROM definition_suite u JOIN bounds b ON b.id = u.bounds_id"
+            " WHERE u.suite_id = ? ORDER BY u.version_id DESC LIMIT 1",
             (self.catalogue.id_of(Digest(workload).raw),),
         ).fetchone()
         return found
@@ -53,21 +54,28 @@ class CatalogueContext:
 
     def state_of(self, run: Json, digest: str) -> SourceState | None:
         native = run["spec"]["sourceNative"]
-        row = self._db.execute(
-            "SELECT s.id, definition_id, standing, unlisted, reasons, run_id FROM submission s"
+        rows = self._db.execute(
+            "SELECT s.id, definition_id, standing, unlisted, reasons FROM submission s"
             " CROSS JOIN definition d ON d.id = s.definition_id WHERE s.external_id = ? AND d.source = ?",
             (native.get("externalId"), native["source"]),
+        ).fetchall()
+        held = self._db.execute(
+            "SELECT s.id, definition_id, s.standing, unlisted, reasons FROM run r"
+            " JOIN submission s ON s.id = r.submission_id WHERE r.manifest_id = ?",
+            (self.catalogue.id_of(Digest(digest).raw),),
         ).fetchone()
-        if row is None:
+        # An id may stand for records of several definitions: the one that has this very run is meant.
+        found = held or (rows[0] if len(rows) == 1 else None)
+        if found is None:
             return None
-        submission, definition, standing, unlisted, reasons, run_id = row
+        submission, definition, standing, unlisted, reasons = found
         facts = self._facts(submission)
         first = self._first_import(submission, digest)
-        derived = self.catalogue.manifest(run_id) if standing == "current" else None
+        derived = self._derived(submission, digest)
         return SourceState(
             where="the catalogue",
             derived=None if derived is None else derived.document,
-            reasons=tuple(reasons.split()),
+            reasons=tuple(reasons.split()) or (() if standing == "current" else (standing,)),
             unlisted=bool(unlisted),
             superseded=derived is not None and first is not None and derived.digest != digest,
             submitted_at=facts.get("submitted_at"),
@@ -75,10 +83,19 @@ class CatalogueContext:
             bounds_moved=None if first is None else self._bounds_moved(definition, first),
         )
 
+    def _derived(self, submission: int, digest: str) -> Manifest | None:
+        """What a submission makes now: this very run where it still does, else the run that replaced it."""
+        rows = self._db.execute(
+            "SELECT r.manifest_id, m.digest FROM run r JOIN manifest m ON m.id = r.manifest_id"
+            " WHERE r.submission_id = ? AND r.standing IN ('current', 'failed') ORDER BY m.digest <> ?, m.digest",
+            (submission, Digest(digest).raw),
+        ).fetchone()
+        return None if rows is None else self.catalogue.manifest(rows[0])
+
     def _facts(self, submission: int) -> Json:
         """The source's row as it was seen last."""
         row = self._db.execute(
-            "SELECT evidence_id, place FROM observation WHERE submission_id = ? ORDER BY id DESC LIMIT 1",
+            f"SELECT evidence_id, place FROM observation o WHERE submission_id = ? ORDER BY {IS_OWN} DESC, id DESC LIMIT 1",
             (submission,),
         ).fetchone()
         if row is None or row[0] is None:
@@ -102,7 +119,8 @@ class CatalogueContext:
     def _bounds_moved(self, definition: int, imported: int) -> str | None:
         """What became of the bounds that a definition had in an import."""
         select = (
-            "SELECT b.digest FROM definition_version v JOIN bounds b ON b.id = v.bounds_id WHERE v.definition_id = ?"
+            "SELECT b.digest FROM definition_version v JOIN definition_suite u ON u.version_id = v.id"
+            " JOIN bounds b ON b.id = u.bounds_id WHERE v.definition_id = ?"
         )
         now = self._db.execute(f"{select} ORDER BY v.id DESC LIMIT 1", (definition,)).fetchone()
         then = self._db.execute(

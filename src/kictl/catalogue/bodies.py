@@ -42,7 +42,7 @@ class Codec:
         self._decompressor = zstandard.ZstdDecompressor(dict_data=shared)
         self._broken = zstandard.ZstdError
         self._references: dict[bytes, bytes] = {}
-        self._id_of = id_of
+        self.id_of = id_of
         self._digest_of = lru_cache(REMEMBERED)(digest_of)
 
     def forget(self) -> None:
@@ -57,7 +57,10 @@ class Codec:
         self._references.update((digest[7:].encode(), _reference(number)) for digest, number in ids.items())
 
     def pack(self, value: Any) -> bytes:
-        text = canonical.to_json(value, sort=True)
+        return self.pack_text(canonical.to_json(value, sort=True))
+
+    def pack_text(self, text: bytes) -> bytes:
+        """As `pack`, of a value that has been written as JSON with sorted members."""
         return text if _MARK in text else self._compressor.compress(_DIGEST.sub(self._referred, text))
 
     def unpack(self, body: bytes) -> Any:
@@ -77,7 +80,7 @@ class Codec:
         digits = match[1]
         known = self._references.get(digits)
         if known is None:
-            number = self._id_of(bytes.fromhex(digits.decode()))
+            number = self.id_of(bytes.fromhex(digits.decode()))
             if number is None:
                 return match[0]
             known = self._references[digits] = _reference(number)

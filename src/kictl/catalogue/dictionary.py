@@ -60,11 +60,13 @@ def _texts() -> Iterator[bytes]:
     made = [_definition(number, random) for number in range(_DEFINITIONS)]
     documents: list[Json] = []
     for each in made:
-        documents += [each.operation.document, each.suite.document, each.cases[0].document]
+        assert each.suite is not None, "made up with cases"  # noqa: S101
+        documents += [each.subject.document, each.suite.manifest.document, each.suite.cases[0].document]
     for number in range(10_000, 10_000 + _SUBMISSIONS):
         row, definition = _row(number, random), random.choice(made)
-        run = leaderboard.run_manifests(row, definition, row["gpu_type"], row["evaluation_stack_version"])
-        documents += [run.project.document, run.implementation.document, run.run.document, row]
+        project = leaderboard.project_manifest(row["username"])
+        run = leaderboard.run(row, definition, project, row["evaluation_stack_version"])
+        documents += [project.document, run.others[1].document, run.manifest.document, row]
     numbers = count(20_000)
     return (referring(canonical.to_json(document, sort=True), numbers) for document in documents)
 

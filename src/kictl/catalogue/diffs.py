@@ -8,14 +8,17 @@ from functools import lru_cache
 from typing import Any
 
 from kictl.canonical import Digest
+from kictl.catalogue.dossiers import IS_OWN
 from kictl.catalogue.store import Catalogue
+from kictl.cohort import Metric
 from kictl.model import Json
 from kictl.rank import Entry
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a submission was after an import. `facts` is the source's row; `run` and the rest are None without a run."""
+    """What a submission was after an import. `facts` is the source's row; `run` and the rest are None without a run,
+    `value` also where it has none; it is in the unit of `metric`."""
 
     standing: str
     unlisted: bool
@@ -23,17 +26,19 @@ class State:
     facts: Json
     run: Digest | None
     cohort_id: int | None
-    latency_ns: int | None
+    metric: Metric | None
+    value: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """A submission that an import in between wrote about; `before` is None where it was not known."""
+    """A submission that an import in between wrote about, or a run of one that others than its source tell of;
+    `before` is None where it was not known."""
 
     submission: str
     definition: str
-    author: str
-    gpu: str
+    author: str | None
+    gpu: str | None
     stack: str | None
     before: State | None
     after: State
@@ -43,9 +48,9 @@ class Touched:
 class Version:
     """What a definition said after an import."""
 
-    operation: Digest
-    suite: Digest
-    bounds: Digest
+    subject: Digest
+    suite: Digest | None
+    bounds: Digest | None
     is_dummy: bool
     facts: Json
 
@@ -56,7 +61,7 @@ class TouchedDefinition:
 
     id: int
     name: str
-    kernel: str
+    kernel: str | None
     before: Version | None
     after: Version
 
@@ -80,41 +85,51 @@ def submissions(catalogue: Catalogue, before: int, after: int) -> Iterator[Touch
 
     def state(observation_id: int) -> State:
         row = catalogue.db.execute(
-            "SELECT o.standing, o.unlisted, o.reasons, o.evidence_id, o.place, m.digest, o.cohort_id, o.latency_ns"
-            " FROM observation o LEFT JOIN manifest m ON m.id = o.run_id WHERE o.id = ?",
+            "SELECT o.standing, o.unlisted, o.reasons, o.evidence_id, o.place, m.digest, r.cohort_id, c.metric, r.value"
+            " FROM observation o LEFT JOIN run r ON r.manifest_id = o.run_id LEFT JOIN cohort c ON c.id = r.cohort_id"
+            " LEFT JOIN manifest m ON m.id = o.run_id WHERE o.id = ?",
             (observation_id,),
         ).fetchone()
-        standing, unlisted, reasons, evidence_id, place, run, cohort_id, latency_ns = row
+        standing, unlisted, reasons, evidence_id, place, run, cohort_id, metric, value = row
         facts = evidence(evidence_id)[place]
         digest = None if run is None else Digest.from_raw(run)
-        return State(standing, bool(unlisted), tuple(reasons.split()), facts, digest, cohort_id, latency_ns)
+        measured = None if metric is None else Metric.parse(metric)
+        return State(standing, bool(unlisted), tuple(reasons.split()), facts, digest, cohort_id, measured, value)
 
-    latest = "(SELECT max(id) FROM observation WHERE submission_id = s.id AND import_id <= ?)"
+    # One row for each submission whose own record was read; of the others, one for each run.
+    latest = f"(SELECT max(o.id) FROM observation o WHERE o.submission_id = t.id AND o.import_id <= ? AND {_OF_PART})"
     rows = catalogue.db.execute(
-        f"SELECT s.external_id, d.name, s.author, s.gpu, s.stack, {latest}, {latest}"
-        " FROM submission s JOIN definition d ON d.id = s.definition_id"
-        " WHERE s.id IN (SELECT submission_id FROM observation WHERE import_id > ? AND import_id <= ?)"
-        " ORDER BY d.name, d.id, s.id",
+        "WITH t AS (SELECT DISTINCT s.id, CASE WHEN s.facts_digest IS NULL THEN o.run_id END AS run_id"
+        " FROM observation o JOIN submission s ON s.id = o.submission_id"
+        f" WHERE o.import_id > ? AND o.import_id <= ? AND (s.facts_digest IS NULL OR {IS_OWN}))"
+        f" SELECT s.external_id, d.name, s.author, coalesce(s.gpu, c.gpu), coalesce(s.stack, c.stack), {latest}, {latest}"
+        " FROM t JOIN submission s ON s.id = t.id JOIN definition d ON d.id = s.definition_id"
+        " LEFT JOIN run r ON r.manifest_id = t.run_id LEFT JOIN cohort c ON c.id = r.cohort_id"
+        " ORDER BY d.name, d.id, s.id, t.run_id",
         (before, after, before, after),
     )
     for submission, definition, author, gpu, stack, old, new in rows:
         yield Touched(submission, definition, author, gpu, stack, None if old is None else state(old), state(new))
 
 
+_OF_PART = f"CASE WHEN t.run_id IS NULL THEN {IS_OWN} ELSE o.run_id = t.run_id END"
+
+
 def entries(catalogue: Catalogue, cohort_id: int, import_id: int) -> list[Entry]:
     """The runs that were current in a cohort after an import; without the source's own figures."""
     rows = catalogue.db.execute(
-        "SELECT s.external_id, s.author, o.latency_ns, o.observed_at, m.digest, o.unlisted"
-        " FROM submission s JOIN observation o ON o.id ="
-        " (SELECT max(id) FROM observation WHERE submission_id = s.id AND import_id <= ?)"
-        " JOIN manifest m ON m.id = o.run_id"
-        " WHERE s.definition_id = (SELECT definition_id FROM cohort WHERE id = ?)"
-        " AND o.standing = 'current' AND o.cohort_id = ?",
-        (import_id, cohort_id, cohort_id),
+        "WITH t AS (SELECT s.id, r.manifest_id AS run, CASE WHEN s.facts_digest IS NULL THEN r.manifest_id END AS run_id"
+        " FROM run r JOIN submission s ON s.id = r.submission_id WHERE r.cohort_id = ? AND r.value IS NOT NULL)"
+        " SELECT s.external_id, s.author, r.value, r.observed_at, m.digest, l.unlisted"
+        " FROM t JOIN submission s ON s.id = t.id JOIN run r ON r.manifest_id = t.run"
+        " JOIN manifest m ON m.id = r.manifest_id JOIN observation l ON l.id ="
+        f" (SELECT max(o.id) FROM observation o WHERE o.submission_id = t.id AND o.import_id <= ? AND {_OF_PART})"
+        " WHERE l.standing = 'current' AND l.run_id = t.run",
+        (cohort_id, import_id),
     )
     return [
-        Entry(submission, author, latency_ns, observed_at, Digest.from_raw(digest), bool(unlisted))
-        for submission, author, latency_ns, observed_at, digest, unlisted in rows
+        Entry(submission, author, value, observed_at, Digest.from_raw(digest), bool(unlisted))
+        for submission, author, value, observed_at, digest, unlisted in rows
     ]
 
 
@@ -124,13 +139,13 @@ def definitions(catalogue: Catalogue, before: int, after: int) -> Iterator[Touch
     def version(version_id: int) -> Version:
         row = catalogue.db.execute(
             "SELECT o.digest, w.digest, b.digest, b.is_dummy, v.facts FROM definition_version v"
-            " JOIN manifest o ON o.id = v.operation_id JOIN manifest w ON w.id = v.suite_id"
-            " JOIN bounds b ON b.id = v.bounds_id WHERE v.id = ?",
+            " JOIN manifest o ON o.id = v.subject_id LEFT JOIN definition_suite u ON u.version_id = v.id"
+            " LEFT JOIN manifest w ON w.id = u.suite_id LEFT JOIN bounds b ON b.id = u.bounds_id WHERE v.id = ?",
             (version_id,),
         ).fetchone()
-        operation, suite, bounds = (Digest.from_raw(raw) for raw in row[:3])
+        subject, suite, bounds = (raw and Digest.from_raw(raw) for raw in row[:3])
         facts: Any = catalogue.codec.unpack(row[4])
-        return Version(operation, suite, bounds, bool(row[3]), facts)
+        return Version(subject, suite, bounds, bool(row[3]), facts)
 
     latest = "(SELECT max(id) FROM definition_version WHERE definition_id = d.id AND import_id <= ?)"
     rows = catalogue.db.execute(

@@ -18,12 +18,13 @@ class Group:
     """A cohort with its current runs and the definition's present bounds.
 
     `outdated` says that the definition's operation or suite has changed since; its newer runs are in another cohort.
+    `bounds` is None where the definition has none.
     """
 
     cohort: Cohort
     tags: tuple[str, ...]
     outdated: bool
-    bounds: Bounds
+    bounds: Bounds | None
     entries: tuple[Entry, ...]
 
 
@@ -33,12 +34,14 @@ def groups(catalogue: Catalogue) -> Iterator[Group]:
     definitions = {
         row[0]: row[1:]
         for row in catalogue.db.execute(
-            "SELECT c.id, c.definition_id, v.operation_id <> c.operation_id OR v.suite_id <> c.suite_id, v.facts"
+            "SELECT c.id, c.definition_id,"
+            " v.subject_id <> c.subject_id OR c.cases IS NOT NULL AND u.suite_id <> c.workload_id, v.facts"
             " FROM cohort c JOIN definition_version v ON v.id ="
             " (SELECT max(id) FROM definition_version WHERE definition_id = c.definition_id)"
+            " LEFT JOIN definition_suite u ON u.version_id = v.id"
         )
     }
-    bounds: dict[int, Bounds] = {}
+    bounds: dict[int, Bounds | None] = {}
     tags: dict[int, tuple[str, ...]] = {}
     for cohort in queries.cohorts_where(catalogue, "1"):
         definition_id, outdated, facts = definitions[cohort.id]
@@ -47,7 +50,8 @@ def groups(catalogue: Catalogue) -> Iterator[Group]:
         if definition_id not in bounds:
             bounds[definition_id] = queries.bounds(catalogue, definition_id)
             tags[definition_id] = tuple(catalogue.codec.unpack(facts).get("tags") or ())
-        yield Group(cohort, tags[definition_id], bool(outdated), bounds[definition_id], tuple(entries[cohort.id]))
+        own_bounds = bounds[definition_id] if cohort.is_suite else None
+        yield Group(cohort, tags[definition_id], bool(outdated), own_bounds, tuple(entries[cohort.id]))
 
 
 def _entries(catalogue: Catalogue) -> dict[int, list[Entry]]:

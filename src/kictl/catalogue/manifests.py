@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
-from kictl import canonical
 from kictl.canonical import Digest
 from kictl.catalogue.store import PREFIX, PREFIX_BYTES, Catalogue, Connection
 from kictl.model import Json, Manifest
@@ -20,66 +19,72 @@ REMEMBERED = 5000
 
 
 class ManifestWriter:
-    """Puts manifests into a catalogue; those that many runs share are remembered for as long as it lives."""
+    """Puts manifests into a catalogue, in one transaction after another. Of two editorial parts under one identity the
+    first stays; `other_editions` are the identities of which there were others."""
 
     def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
         self._codec = catalogue.codec
         self._kinds: dict[str, int] = dict(catalogue.db.execute("SELECT name, id FROM kind"))
-        self._settled: dict[Digest, tuple[int, Json]] = {}
+        self._ids: dict[Digest, int] = {}
+        self._settled: dict[Digest, Json] = {}
+        self.other_editions: list[Digest] = []
 
-    def put(self, db: Connection, manifests: Iterable[Manifest]) -> dict[Digest, int]:
-        """The ids of manifests, stored where they are new.
+    def forget(self) -> None:
+        """What was remembered of a transaction that has been rolled back does not hold."""
+        self._ids.clear()
+        self._settled.clear()
 
-        Of two editorial parts under one identity the smaller is kept, so that an export does not depend on which came
-        first.
-        """
-        ids: dict[Digest, int] = {}
+    def put(self, db: Connection, manifests: Iterable[Manifest]) -> None:
+        """Stores the manifests that are new."""
         wanted: dict[Digest, Json] = {}
-        for manifest in manifests:
-            digest, document = manifest.digest, manifest.document
-            settled = self._settled.get(digest)
-            if settled is not None and settled[1] is document:
-                ids[digest] = settled[0]
-            elif wanted.setdefault(digest, document) is not document and _editorial(document) < _editorial(
-                wanted[digest]
-            ):
-                wanted[digest] = document
-        ids |= self._put(db, wanted)
-        return ids
-
-    def remember(self, manifest: Manifest, manifest_id: int) -> None:
-        """Spares later calls with the same object the way to the database."""
-        if len(self._settled) >= REMEMBERED:
+        for digest, document in manifests:
+            if self._settled.get(digest) is not document:
+                wanted.setdefault(digest, document)
+        if not wanted:
+            return
+        if len(self._settled) > REMEMBERED:
             self._settled.clear()
-        self._settled[manifest.digest] = manifest_id, manifest.document
+            self._ids.clear()
+        known = self._known(db, wanted)
+        new = {digest: document for digest, document in wanted.items() if digest not in known}
+        first = next_id(db, "manifest")
+        self._ids.update(zip(new, range(first, first + len(new)), strict=True))
+        self._codec.learn({digest: self._ids[digest] for digest in new})
+        ids, kinds, pack = self._ids, self._kinds, self._codec.pack
+        db.executemany(
+            "INSERT INTO manifest (id, digest, kind_id, body) VALUES (?, ?, ?, ?)",
+            ((ids[digest], digest.raw, kinds[document["kind"]], pack(document)) for digest, document in new.items()),
+        )
+        self._settled.update(wanted)
 
-    def _put(self, db: Connection, wanted: dict[Digest, Json]) -> dict[Digest, int]:
-        ids: dict[Digest, int] = {}
+    def id_of(self, digest: Digest) -> int:
+        """The row of a manifest that is stored. KeyError where it is not."""
+        found = self._ids.get(digest)
+        if found is None:
+            found = self._catalogue.id_of(digest.raw)
+            if found is None:
+                raise KeyError(digest)
+            self._ids[digest] = found
+        return found
+
+    def _known(self, db: Connection, wanted: dict[Digest, Json]) -> set[Digest]:
+        """Those of the wanted manifests that are stored already."""
+        known = set()
         for digests in chunks(wanted, CHUNK):
             found = db.execute(
                 f"SELECT digest, id, body FROM manifest WHERE {PREFIX} {ANY_OF}",
                 filled([digest.raw[:PREFIX_BYTES] for digest in digests]),
-            ).fetchall()
-            for raw, manifest_id, body in found:
+            )
+            for raw, manifest_id, body in found.fetchall():
                 digest = Digest.from_raw(raw)
                 if digest in wanted:
-                    ids[digest] = manifest_id
-                    self._improve(db, manifest_id, body, wanted[digest])
-        new = [digest for digest in wanted if digest not in ids]
-        first = next_id(db, "manifest")
-        ids.update(zip(new, range(first, first + len(new)), strict=True))
-        self._codec.learn({digest: ids[digest] for digest in new})
-        pack = self._codec.pack
-        db.executemany(
-            "INSERT INTO manifest (id, digest, kind_id, body) VALUES (?, ?, ?, ?)",
-            ((ids[digest], digest.raw, self._kinds[wanted[digest]["kind"]], pack(wanted[digest])) for digest in new),
-        )
-        return ids
-
-    def _improve(self, db: Connection, manifest_id: int, body: bytes, document: Json) -> None:
-        packed = self._codec.pack(document)
-        if packed != body and _editorial(document) < _editorial(self._codec.unpack(body)):
-            db.execute("UPDATE manifest SET body = ? WHERE id = ?", (packed, manifest_id))
+                    known.add(digest)
+                    self._ids[digest] = manifest_id
+                    document = wanted[digest]
+                    if self._codec.pack(document) != body and self._codec.unpack(body) != document:
+                        self.other_editions.append(digest)
+        return known
 
 
 def next_id(db: Connection, table: str) -> int:
@@ -102,7 +107,3 @@ def filled(values: Sequence[object]) -> list[object]:
 def marks(values: Sequence[object]) -> str:
     """One question mark for each value."""
     return ", ".join("?" * len(values))
-
-
-def _editorial(document: Json) -> bytes:
-    return canonical.canonical_bytes(document["metadata"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from kictl.canonical import Digest
@@ -26,7 +27,7 @@ def import_report(catalogue: Catalogue, import_id: int) -> dict[str, Any]:
         "SELECT source, origin, selection FROM import WHERE id = ?", (import_id,)
     ).fetchone()
     selection = decoded(words)
-    is_whole = not (selection.get("definitions") or selection.get("tags"))
+    is_whole = bool(selection) and not (selection.get("definitions") or selection.get("tags"))
     readings = db.execute(
         "SELECT definition_external_id, expected, announced, received, problem, counts FROM reading"
         " WHERE import_id = ?",
@@ -67,6 +68,36 @@ def import_report(catalogue: Catalogue, import_id: int) -> dict[str, Any]:
     }
 
 
+def records_report(
+    catalogue: Catalogue, import_id: int, digest: Digest, other_editions: Sequence[Digest]
+) -> dict[str, Any]:
+    """The report of an import of files of records: as `import_report`, and `tables`, which counts the rows of each.
+
+    `received` is the number of rows read: the sum of all counts in `tables`. `snapshot_digest` is that of the bytes
+    that were read.
+    """
+    report = import_report(catalogue, import_id)
+    rows = catalogue.db.execute("SELECT counts FROM reading WHERE import_id = ?", (import_id,))
+    tables: dict[str, dict[str, int]] = {}
+    for (counts,) in rows:
+        for name, count in decoded(counts).items():
+            table, slash, what = name.partition("/")
+            if slash:
+                kept = tables.setdefault(table, {"kept": 0, "quarantined": 0})
+                kept[what] += count
+    notes = [f"{len(other_editions)} manifests have other metadata here than in the catalogue, which keeps its own"]
+    report["warnings"] += notes if other_editions else []
+    defined = "SELECT count(*) FROM reading WHERE import_id = ? AND definition_id IS NOT NULL"
+    return {
+        **report,
+        "kernels": catalogue.db.execute(defined, (import_id,)).fetchone()[0],
+        "expected": report["received"],
+        "tables": dict(sorted(tables.items())),
+        "other_editions": [str(digest) for digest in other_editions[:SHOWN]],
+        "snapshot_digest": str(digest),
+    }
+
+
 def _quarantined(catalogue: Catalogue, import_id: int) -> list[dict[str, Any]]:
     rows = catalogue.db.execute(
         "SELECT place, external_id, pointer, reason FROM quarantine WHERE import_id = ? ORDER BY id",
@@ -96,8 +127,8 @@ def _unknown_gpus(drift: list[dict[str, Any]]) -> list[str]:
 
 def _missing(catalogue: Catalogue, import_id: int, source: str) -> list[str]:
     rows = catalogue.db.execute(
-        "SELECT name FROM definition WHERE source = ? AND external_id NOT IN"
-        " (SELECT definition_external_id FROM reading WHERE import_id = ?) ORDER BY name",
+        "SELECT name FROM definition WHERE source = ? AND id NOT IN"
+        " (SELECT definition_id FROM reading WHERE import_id = ? AND definition_id IS NOT NULL) ORDER BY name",
         (source, import_id),
     )
     return _warning([name for (name,) in rows], "definitions that the source no longer lists")

@@ -14,7 +14,7 @@ from typing import Any
 from kictl import canonical
 from kictl.canonical import Digest
 from kictl.catalogue.bodies import Codec
-from kictl.catalogue.migrations import STEPS
+from kictl.catalogue.migrations import OBJECTS, STEPS
 from kictl.errors import CatalogueError
 from kictl.model import Manifest
 from kictl.text import cut
@@ -29,12 +29,7 @@ PREFIX_BYTES = 6
 compares all of it."""
 
 
-def prefix_of(digest: str) -> str:
-    """That part of a column or parameter, in SQL."""
-    return f"substr({digest}, 1, {PREFIX_BYTES})"
-
-
-PREFIX = prefix_of("digest")
+PREFIX = f"substr(digest, 1, {PREFIX_BYTES})"
 """What the index is over."""
 BY_DIGEST = f"{PREFIX}, digest"
 """The order of digests, as the index gives it."""
@@ -61,12 +56,14 @@ class Catalogue:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise CatalogueError(f"cannot make {path.parent}: {error.strerror}") from error
+        is_new = not path.exists()
         catalogue = cls(path, _connect(path, "rwc"), writes=True)
-        with _closed_on_error(catalogue), wrapped(path):
+        with _closed_on_error(catalogue, remove=is_new), wrapped(path):
             if catalogue._is_empty():
                 catalogue.db.execute(f"PRAGMA page_size = {PAGE}")
             else:
                 catalogue._check_version()
+                catalogue._check_schema()
             # Commits wait for the disk at checkpoints only. A process that dies loses none; a machine that does may
             # lose the last of them, never a part of one.
             catalogue.db.execute("PRAGMA journal_mode = WAL")
@@ -75,13 +72,18 @@ class Catalogue:
         return catalogue
 
     @classmethod
-    def open(cls, path: Path, *, writable: bool = False) -> Catalogue:
-        """Opens an existing catalogue; unless it is `writable`, all that can change is an older one's schema."""
+    def open(cls, path: Path, *, writable: bool = False, audited: bool = False) -> Catalogue:
+        """Opens an existing catalogue; unless it is `writable`, all that can change is an older one's schema.
+
+        One that holds what kictl did not make, such as triggers, is refused unless it is to be `audited`.
+        """
         if not path.is_file():
             raise CatalogueError(f"no catalogue at {path}", code="no_catalogue", hint="run 'kictl import' first")
         catalogue = cls(path, _connect(path, "rw"))
         with _closed_on_error(catalogue), wrapped(path):
             catalogue._check_version()
+            if not audited:
+                catalogue._check_schema()
             if catalogue._version() < len(STEPS):
                 catalogue._migrate()
             catalogue.db.execute(f"PRAGMA query_only = {'OFF' if writable else 'ON'}")
@@ -132,7 +134,7 @@ class Catalogue:
     def id_of(self, digest: bytes) -> int | None:
         """The row of a manifest, by its raw digest."""
         row = self.db.execute(
-            f"SELECT id FROM manifest WHERE {PREFIX} = {prefix_of('?1')} AND digest = ?1", (digest,)
+            f"SELECT id FROM manifest WHERE {PREFIX} = ? AND digest = ?", (digest[:PREFIX_BYTES], digest)
         ).fetchone()
         return None if row is None else int(row[0])
 
@@ -196,6 +198,25 @@ class Catalogue:
                 hint="update kictl",
             )
 
+    def _check_schema(self) -> None:
+        """A trigger or view that somebody put into the file would run with the next import."""
+        strange = self.strange_objects()
+        if strange:
+            raise CatalogueError(
+                f"{self.path} holds what kictl did not make: {', '.join(strange)}",
+                code="strange_schema",
+                hint="import again into a new file; 'kictl verify --catalog FILE' checks what this one holds",
+            )
+
+    def strange_objects(self) -> list[str]:
+        """Tables, triggers, views and indexes that no version of kictl made, each as `trigger NAME`."""
+        rows = self.db.execute("SELECT type, name FROM sqlite_master ORDER BY type, name")
+        return [
+            f"{kind} {cut(name, 60)}"
+            for kind, name in rows
+            if kind not in ("table", "index") or not (name in OBJECTS or name.startswith("sqlite_"))
+        ]
+
     def _migrate(self) -> None:
         self.db.execute("PRAGMA foreign_keys = OFF")
         with self.transaction() as db:
@@ -203,8 +224,12 @@ class Catalogue:
                 db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             self._check_version()
             for number in range(self._version(), len(STEPS)):
-                for statement in _statements(STEPS[number]):
-                    db.execute(statement)
+                for part in STEPS[number]:
+                    if not isinstance(part, str):
+                        part(db, self.codec)
+                        continue
+                    for statement in _statements(part):
+                        db.execute(statement)
                 if number == 0:
                     from kictl.catalogue.dictionary import content
 
@@ -222,6 +247,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
             f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=BUSY_MS / 1000
         )
         connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA trusted_schema = OFF")
         return connection
 
 
@@ -237,11 +263,16 @@ def _statements(script: str) -> Iterator[str]:
 
 
 @contextmanager
-def _closed_on_error(catalogue: Catalogue) -> Iterator[None]:
+def _closed_on_error(catalogue: Catalogue, *, remove: bool = False) -> Iterator[None]:
+    """Closes the catalogue where it cannot be used, and removes the file where it was just made: nothing half-made
+    stays."""
     try:
         yield
     except BaseException:
         catalogue.db.close()
+        if remove:
+            for suffix in ("", "-journal", "-wal", "-shm"):
+                catalogue.path.with_name(catalogue.path.name + suffix).unlink(missing_ok=True)
         raise
 
 

@@ -34,7 +34,7 @@ def authors(
     stack: STACKS = None,
     tag: TAGS = None,
     author: Annotated[list[str] | None, typer.Option("--author", help="Only this author; repeatable.")] = None,
-    by: ORDER = Order.LATENCY,
+    by: ORDER = Order.METRIC,
     output: FORMAT = Format.TABLE,
     as_json: JSON = False,
     catalog: CATALOGUE = None,

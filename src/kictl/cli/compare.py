@@ -40,7 +40,7 @@ def compare(
     definition: Annotated[str | None, ONE_DEFINITION] = None,
     gpu: GPUS = None,
     stack: STACKS = None,
-    by: ORDER = Order.LATENCY,
+    by: ORDER = Order.METRIC,
     all_submissions: Annotated[bool, typer.Option("--all", help="Every submission, not the best per author.")] = False,
     listed_only: Annotated[
         bool, typer.Option("--listed-only", help="Leave out what the source no longer lists.")
@@ -66,7 +66,7 @@ def compare(
     if (definition is None) == (not runs):
         raise UsageError("give either runs or --definition", hint="see 'kictl compare --help'")
     if definition is None:
-        if any((gpu, stack, all_submissions, listed_only, limit, by is not Order.LATENCY)):
+        if any((gpu, stack, all_submissions, listed_only, limit, by is not Order.METRIC)):
             raise UsageError("--gpu, --stack, --by, --all, --listed-only and --limit go with --definition only")
         return _compare_runs(runs or [], catalogue_path(catalog), form, explain=explain, with_best=with_best)
     if with_best:

@@ -92,3 +92,49 @@ def sol_execbench(
     elif not quiet:
         write_text(imports.summary(report))
         sys.stdout.flush()
+
+
+@app.command("kernelindex")
+def kernelindex(
+    paths: Annotated[
+        list[str],
+        typer.Argument(metavar="PATH...", help="Exports, bundles, manifests, or folders of them; - for stdin."),
+    ],
+    *,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 if a row was quarantined; the others are kept.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")] = False,
+    as_json: JSON = False,
+    catalog: CATALOGUE = None,
+) -> int:
+    """Import KernelIndex' catalogue export, what 'kictl export' writes, or bundles and manifests.
+
+    Every digest, key and reference is recomputed. A row that does not hold is quarantined, with the reason and its
+    place, and so are those that refer to it; the rest is imported, all of it or nothing.
+
+    Example: kictl import kernelindex export.jsonl.zst
+    """
+    from kictl.catalogue.lock import import_lock
+    from kictl.catalogue.store import Catalogue
+    from kictl.render import imports, progress
+    from kictl.sources.kernelindex import KernelIndex
+    from kictl.workflow import importing
+
+    source, path = KernelIndex(paths, sys.stdin.buffer), catalogue_path(catalog)
+
+    def waiting() -> None:
+        typer.echo(f"kictl: waiting for another import into {path}", err=True)
+
+    with (
+        import_lock(path, wait_seconds=WAIT_SECONDS, waiting=waiting),
+        Catalogue.create(path) as catalogue,
+        progress.shown(lambda: "", quiet=quiet) as report_progress,
+    ):
+        report = importing.run_records(source, catalogue, progress=report_progress)
+    if as_json:
+        write_json(report)
+    elif not quiet:
+        write_text(imports.records_summary(report))
+        sys.stdout.flush()
+    return 1 if strict and report["quarantined"] else 0

@@ -50,7 +50,7 @@ def leaders(
     author: Annotated[
         list[str] | None, typer.Option("--author", help="Only cohorts that this author has a run in; repeatable.")
     ] = None,
-    by: ORDER = Order.LATENCY,
+    by: ORDER = Order.METRIC,
     sort: Annotated[
         Sort, typer.Option("--sort", help="Name, widest gap, oldest, fewest authors, closest race, who leads.")
     ] = Sort.DEFINITION,

@@ -27,7 +27,7 @@ class Format(StrEnum):
 class Order(StrEnum):
     """What is ranked by."""
 
-    LATENCY = "latency"
+    METRIC = "metric"
     SOL_SCORE = "sol-score"
 
 
@@ -41,7 +41,7 @@ DEFINITIONS = Annotated[
 GPUS = Annotated[list[str] | None, typer.Option("--gpu", help="Only this GPU; repeatable.")]
 STACKS = Annotated[list[str] | None, typer.Option("--stack", help="Only this stack version; repeatable.")]
 TAGS = Annotated[list[str] | None, typer.Option("--tag", help="Only definitions with this tag; repeatable.")]
-ORDER = Annotated[Order, typer.Option("--by", help="What to rank by.")]
+ORDER = Annotated[Order, typer.Option("--by", help="The metric of each cohort, or the SOL score.")]
 FORMAT = Annotated[Format, typer.Option("--format", help="Form of the output.")]
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON, also on failure.")]
 CATALOGUE = Annotated[

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from kictl import bounds, canonical, units
-from kictl.model import Definition, Json, Manifest
+from kictl.model import Definition, Json, Manifest, Suite
 from kictl.normalize import expressions
 from kictl.normalize.build import NormalizeError, manifest
 
@@ -31,17 +31,19 @@ def definition(detail: Json) -> Definition:
         raise NormalizeError(f"latency_unit {detail['latency_unit']!r} is not understood; ms is")
     operation = operation_manifest(detail)
     workloads: list[Json] = detail["workloads"]
-    suite = suite_manifest(detail, operation)
+    suite = Suite(
+        suite_manifest(detail, operation),
+        case_manifests(detail, operation, workloads),
+        bounds.of_workloads(workloads, is_dummy=bool(detail.get("sol_is_dummy"))),
+    )
     return Definition(
         external_id=str(detail["id"]),
         name=detail["name"],
         tags=tuple(detail.get("tags") or ()),
         gpus=tuple(detail.get("gpu_types") or ()),
-        operation=operation,
+        subject=operation,
         suite=suite,
-        cases=case_manifests(detail, operation, workloads),
         dtypes=tuple(sorted({units.dtype(argument["dtype"]) for argument in detail["inputs"].values()})),
-        bounds=bounds.of_workloads(workloads, is_dummy=bool(detail.get("sol_is_dummy"))),
         facts={member: value for member, value in detail.items() if member not in _CODE},
     )
 

@@ -6,11 +6,11 @@ from functools import lru_cache
 
 from kictl import cohort, units
 from kictl.canonical import Digest
-from kictl.model import Definition, Json, Manifest, RunManifests, Submission
+from kictl.model import SOL_EXECBENCH, Cohort, Definition, Json, KernelParts, Manifest, Run, Submission, Suite
 from kictl.normalize.build import NormalizeError, manifest
 from kictl.normalize.definitions import COMPARATOR, SUITE_CORRECTNESS
 
-SOURCE = "sol-execbench"
+SOURCE = SOL_EXECBENCH
 HARNESS = "SOL-ExecBench evaluation stack"
 # Part of a protocol's identity, to the letter (published record).
 NOTES = (
@@ -38,41 +38,63 @@ def submission(row: Json, definition: Definition) -> Submission:
     """One row under its definition. Raises NormalizeError where an eligible row makes no valid manifest."""
     stack = row.get("evaluation_stack_version")
     reasons = ineligible(row)
+    project = None if reasons else project_manifest(row["username"])
     return Submission(
         external_id=str(row["id"]),
         author=row["username"],
         gpu=units.gpu(row["gpu_type"]).name,
         stack=stack,
         facts=row,
-        run=None if reasons else run_manifests(row, definition, row["gpu_type"], stack),
+        runs=() if project is None else (run(row, definition, project, stack),),
         reasons=reasons,
+        project=project and project.digest,
     )
 
 
-def run_manifests(row: Json, definition: Definition, gpu_type: str, stack: str | None) -> RunManifests:
-    """All manifests of one eligible row."""
-    protocol, environment = protocol_manifest(stack), environment_manifest(gpu_type, stack)
+def run(row: Json, definition: Definition, project: Manifest, stack: str | None) -> Run:
+    """The run of one eligible row, with the manifests that it refers to."""
+    assert definition.suite is not None, "a leaderboard's definition has a suite"  # noqa: S101
+    protocol, environment = protocol_manifest(stack), environment_manifest(row["gpu_type"], stack)
     implementation = _implementation(row, definition)
-    operation, suite = definition.operation, definition.suite
-    return RunManifests(
-        run=_run(row, suite, implementation, protocol, environment),
-        implementation=implementation,
-        project=project_manifest(row["username"]),
-        protocol=protocol,
-        environment=environment,
-        comparison_key=_comparison_key(operation.digest, suite.digest, protocol.digest, environment.digest),
+    made = _run(row, definition.suite.manifest, implementation, protocol, environment)
+    return Run(
+        manifest=made,
+        implementation=implementation.digest,
+        cohort=_cohort(definition.subject, definition.suite, row["gpu_type"], stack),
+        value=made.spec["timing"]["latencyNs"]["mean"],
+        others=(project, implementation, protocol, environment),
     )
+
+
+def _cohort(operation: Manifest, suite: Suite, gpu_type: str, stack: str | None) -> Cohort:
+    protocol, environment = protocol_manifest(stack), environment_manifest(gpu_type, stack)
+    shared = (operation.digest, suite.manifest.digest, protocol.digest, environment.digest)
+    return _cohort_of(*shared, len(suite.manifest.spec["cases"]), units.gpu(gpu_type).name, stack)
 
 
 @lru_cache(maxsize=4096)
-def _comparison_key(operation: Digest, suite: Digest, protocol: Digest, environment: Digest) -> Digest:
-    return cohort.comparison_key(
+def _cohort_of(
+    operation: Digest, suite: Digest, protocol: Digest, environment: Digest, cases: int, gpu: str, stack: str | None
+) -> Cohort:
+    key = cohort.comparison_key(
         operation=operation,
         workload=suite,
         protocol=protocol,
         environment=environment,
         correctness=SUITE_CORRECTNESS,
-        metric="latency:mean:ns",
+        metric=str(cohort.LATENCY),
+    )
+    return Cohort(
+        key=key,
+        metric=str(cohort.LATENCY),
+        gpu=gpu,
+        stack=stack,
+        subject=operation,
+        workload=suite,
+        cases=cases,
+        shape=None,
+        kernel=KernelParts(protocol, environment),
+        serving=None,
     )
 
 
@@ -117,7 +139,7 @@ def _implementation(row: Json, definition: Definition) -> Manifest:
     gpu = units.gpu(row["gpu_type"])
     spec = {
         "projectRevision": {"version": f"submission-{row['id']}"},
-        "operation": {"specDigest": str(definition.operation.digest)},
+        "operation": {"specDigest": str(definition.subject.digest)},
         "callable": {"language": "unknown"},
         "support": {
             "hardwareArchitectures": [gpu.architecture],

@@ -7,7 +7,7 @@ from typing import Any
 
 from kictl import canonical, units
 from kictl.canonical import Digest
-from kictl.render import numbers
+from kictl.render import measure, numbers
 from kictl.text import named, printable
 from kictl.workflow.dossier import Dossier
 
@@ -39,14 +39,14 @@ def text(dossier: Dossier, accessed: str) -> str:
     """One line of plain text."""
     return (
         f"{_author(dossier)}. {_title(dossier)}. {_publisher(dossier)}, {_number(dossier)},"
-        f" {numbers.day(dossier.entry.observed_at)}. {dossier.run.digest}. {permalink(dossier.run.digest)}."
+        f" {numbers.day(dossier.run.spec['observedAt'])}. {dossier.run.digest}. {permalink(dossier.run.digest)}."
         f" Accessed {accessed}.\n"
     )
 
 
 def bibtex(dossier: Dossier, accessed: str) -> str:
     """An entry of type misc; braces keep the spelling of names and titles."""
-    observed = dossier.entry.observed_at
+    observed = dossier.run.spec["observedAt"]
     fields = {
         "author": f"{{{tex(_author(dossier))}}}",
         "title": f"{{{tex(_title(dossier))}}}",
@@ -70,7 +70,7 @@ def csl_json(dossier: Dossier, accessed: str) -> str:
         "publisher": _plain(_publisher(dossier)),
         "number": _plain(_number(dossier)),
         "version": str(dossier.run.digest),
-        "issued": {"date-parts": [_parts(dossier.entry.observed_at)]},
+        "issued": {"date-parts": [_parts(dossier.run.spec["observedAt"])]},
         "accessed": {"date-parts": [_parts(accessed)]},
         "URL": permalink(dossier.run.digest),
     }
@@ -95,26 +95,33 @@ def _plain(untrusted: str) -> str:
 
 
 def _author(dossier: Dossier) -> str:
-    return printable(named(dossier.author))
+    return printable(named(dossier.row.author))
 
 
 def _title(dossier: Dossier) -> str:
-    stack = f"stack {dossier.stack}" if dossier.stack else "stack not stated"
-    unit = numbers.unit_for(dossier.entry.latency_ns)
-    latency = f"{unit.show(dossier.entry.latency_ns)} {unit.name}"
-    return printable(f"{dossier.definition} on {dossier.decides.gpu or dossier.gpu}, {stack}: {latency}")
+    row, entry, cohort = dossier.row, dossier.entry, dossier.cohort
+    where = [dossier.decides.gpu or row.gpu]
+    if cohort.serving is not None:
+        where = [cohort.serving.topology, cohort.serving.protocol]
+    elif row.stack is not None or cohort.has_scores:
+        where.append(f"stack {row.stack}" if row.stack else "stack not stated")
+    if cohort.shape:
+        where.append(cohort.shape)
+    result = row.status if entry is None else measure.Scale.of(cohort.metric, entry.value).with_unit(entry.value)
+    return printable(f"{row.definition} on {', '.join(where)}: {result}")
 
 
 def _publisher(dossier: Dossier) -> str:
-    return printable(dossier.source)
+    return printable(str(dossier.claims.source.get("name") or dossier.row.source))
 
 
 def _number(dossier: Dossier) -> str:
-    return printable(f"submission {dossier.submission}")
+    name = dossier.row.submission
+    return printable(name if name.startswith("submission") else f"submission {name}")
 
 
 def _key(dossier: Dossier) -> str:
-    return units.kebab(f"{dossier.source}-{dossier.submission}-{dossier.run.digest.short[:8]}")
+    return units.kebab(f"{dossier.row.source}-{dossier.row.submission}-{dossier.run.digest.short[:8]}")
 
 
 def _parts(day: str) -> list[int]:

@@ -9,10 +9,13 @@ from typing import Any
 from kictl.canonical import Digest
 from kictl.catalogue.diffs import Touched
 from kictl.catalogue.dossiers import ImportRow
+from kictl.catalogue.queries import Cohort
+from kictl.cohort import Metric
 from kictl.rank import Entry
-from kictl.render import numbers
+from kictl.render import measure, numbers
+from kictl.render.comparison import cohort_title
 from kictl.render.grid import Grid, Row, columns
-from kictl.text import cut
+from kictl.text import cut, named
 from kictl.workflow.diffing import BoundsChange, CaseChange, DefinitionChange, Diff, LeaderChange, Moved
 
 _LONGEST = 60
@@ -62,15 +65,26 @@ def _submission_json(touched: Touched) -> dict[str, Any]:
         "standing": state.standing,
         "reasons": state.reasons,
         "unlisted": state.unlisted,
-        "latency_ns": state.latency_ns,
+        **_value_json(state.metric, state.value),
         "run_digest": state.run,
     }
+
+
+def _value_json(metric: Metric | None, value: float | None) -> dict[str, Any]:
+    """A primary measurement; `latency_ns` where it is one, as for whatever has no run of another metric."""
+    is_latency = metric is None or (metric.name, metric.unit) == ("latency", "ns")
+    return {"value": value, **({"latency_ns": value} if is_latency else {})}
 
 
 def _moved_json(moved: Moved) -> dict[str, Any]:
     before = moved.subject.before
     return _submission_json(moved.subject) | {
-        "before": before and {"standing": before.standing, "latency_ns": before.latency_ns, "run_digest": before.run},
+        "before": before
+        and {
+            "standing": before.standing,
+            **_value_json(before.metric, before.value),
+            "run_digest": before.run,
+        },
         "members": moved.members,
     }
 
@@ -81,15 +95,21 @@ def _leader_json(change: LeaderChange) -> dict[str, Any]:
         "definition": cohort.definition,
         "gpu": cohort.gpu,
         "stack": cohort.stack,
-        "comparison_key": cohort.comparison_key,
-        "before": _entry_json(change.before),
-        "after": _entry_json(change.after),
+        "comparison_key": cohort.key,
+        "before": _entry_json(cohort, change.before),
+        "after": _entry_json(cohort, change.after),
     }
 
 
-def _entry_json(entry: Entry | None) -> dict[str, Any] | None:
-    names = ("submission", "author", "latency_ns", "run_digest")
-    return None if entry is None else {name: getattr(entry, name) for name in names}
+def _entry_json(cohort: Cohort, entry: Entry | None) -> dict[str, Any] | None:
+    if entry is None:
+        return None
+    return {
+        "submission": entry.submission,
+        "author": entry.author,
+        **_value_json(cohort.metric, entry.value),
+        "run_digest": entry.run_digest,
+    }
 
 
 def _bounds_json(change: BoundsChange) -> dict[str, Any]:
@@ -143,19 +163,24 @@ def _counted(noun: str, items: Sequence[object], plural: str | None = None) -> t
 
 def _submissions(noun: str, items: Sequence[Touched], plural: str | None = None) -> Grid:
     names = columns(
-        *("definition", "id", "author", "GPU", "stack", "µs", "standing"),
+        *("definition", "id", "author", "GPU", "stack", "result", "standing"),
         flexible=["definition", "author"],
         left=["GPU", "stack", "standing"],
         least=["stack"],
     )
     rows = tuple(
-        Row((*_who(t), t.gpu, t.stack or "–", numbers.micros(t.after.latency_ns), _standing(t))) for t in items
+        Row((*_who(t), t.gpu or "–", t.stack or "–", _shown(t.after.metric, t.after.value), _standing(t)))
+        for t in items
     )
     return Grid(_counted(noun, items, plural), names, rows)
 
 
 def _who(touched: Touched) -> tuple[str, str, str]:
-    return touched.definition, touched.submission, touched.author
+    return touched.definition, touched.submission, named(touched.author)
+
+
+def _shown(metric: Metric | None, value: float | None) -> str:
+    return measure.Scale.of(metric, value).with_unit(value) if value is not None else "–"
 
 
 def _standing(touched: Touched) -> str:
@@ -183,18 +208,16 @@ def _value(value: Any) -> str:
 
 def _leaders(items: Sequence[LeaderChange]) -> Grid:
     names = columns(
-        *("definition", "GPU", "stack", "before", "µs", "after", "µs "),
-        flexible=["definition", "before", "after"],
-        left=["GPU", "stack"],
+        *("definition", "measured on", "before", "was", "after", "is"),
+        flexible=["definition", "measured on", "before", "after"],
     )
     rows = tuple(
         Row(
             (
                 change.cohort.definition,
-                change.cohort.gpu,
-                change.cohort.stack or "–",
-                *_entry(change.before),
-                *_entry(change.after),
+                cohort_title(change.cohort),
+                *_entry(change.cohort, change.before),
+                *_entry(change.cohort, change.after),
             )
         )
         for change in items
@@ -202,10 +225,10 @@ def _leaders(items: Sequence[LeaderChange]) -> Grid:
     return Grid(_counted("new leader", items), names, rows)
 
 
-def _entry(entry: Entry | None) -> tuple[str, str]:
-    return (
-        ("nobody", "–") if entry is None else (f"{entry.author} {entry.submission}", numbers.micros(entry.latency_ns))
-    )
+def _entry(cohort: Cohort, entry: Entry | None) -> tuple[str, str]:
+    if entry is None:
+        return "nobody", "–"
+    return f"{named(entry.author)} {entry.submission}", _shown(cohort.metric, entry.value)
 
 
 def _bounds(items: Sequence[BoundsChange]) -> Grid:
@@ -221,8 +244,8 @@ def _bounds(items: Sequence[BoundsChange]) -> Grid:
                 change.definition,
                 f"{change.moved} of {change.cases}",
                 _largest(change),
-                Digest(change.before).short,
-                Digest(change.after).short,
+                Digest(change.before).short if change.before else "none",
+                Digest(change.after).short if change.after else "none",
             )
         )
         for change in items
@@ -240,8 +263,9 @@ def _case(change: CaseChange) -> str:
     return f"{change.bound} {before} → {after} ({numbers.ratio(change.ratio)})"
 
 
-def _names(noun: str, items: Sequence[tuple[str, str]]) -> Grid:
-    return Grid(_counted(noun, items), columns("definition", "kernel", flexible=["definition"]), tuple(map(Row, items)))
+def _names(noun: str, items: Sequence[tuple[str, str | None]]) -> Grid:
+    rows = tuple(Row((name, kernel or "–")) for name, kernel in items)
+    return Grid(_counted(noun, items), columns("definition", "kernel", flexible=["definition"]), rows)
 
 
 def _definitions(items: Sequence[DefinitionChange]) -> Grid:

@@ -79,8 +79,32 @@ def summary(report: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _listed(name: str, items: list[str]) -> list[str]:
+def records_summary(report: dict[str, Any]) -> str:
+    """Every row of the files accounted for, table by table; then the runs, and what was noticed."""
+    tables = report["tables"]
+    quarantined = sum(counts["quarantined"] for counts in tables.values())
+    runs = ", ".join(f"{count} {name}" for name, count in report["runs"].items() if count or name == "new")
+    lines = [
+        f"import {report['import']} of {report['source']} from {printable(report['origin'])}",
+        f"  {report['received']} rows read, {quarantined} of them quarantined; {report['kernels']} definitions",
+        f"  runs         {runs}",
+        *_listed("rows", [f"{table}: {_told(counts)}" for table, counts in tables.items()], most=len(tables)),
+        *_listed(
+            "quarantined", [f"{item['where']} {item['pointer']}: {item['reason']}" for item in report["quarantined"]]
+        ),
+        *_listed("warnings", report["warnings"]),
+        f"  read         {report['snapshot_digest']}",
+        f"  catalogue    {report['catalog_digest']}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _told(counts: dict[str, int]) -> str:
+    return f"{counts['kept']} kept" + (f", {counts['quarantined']} quarantined" if counts["quarantined"] else "")
+
+
+def _listed(name: str, items: list[str], most: int = SHOWN) -> list[str]:
     if not items:
         return []
-    more = [f"    … and {len(items) - SHOWN} more"] if len(items) > SHOWN else []
-    return [f"  {name:12} {len(items)}", *(f"    {cut(printable(item), 200)}" for item in items[:SHOWN]), *more]
+    more = [f"    … and {len(items) - most} more"] if len(items) > most else []
+    return [f"  {name:12} {len(items)}", *(f"    {cut(printable(item), 200)}" for item in items[:most]), *more]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
+from kictl.catalogue.queries import Cohort
+from kictl.cohort import NS_PER, Metric
 from kictl.rank import POLICY, Entry
-from kictl.render import csv, numbers
+from kictl.render import comparison, csv, measure, numbers
 from kictl.render.grid import Grid, Row, columns
 from kictl.text import counted, named
 from kictl.workflow.leaders import PLACES, Author, Authors, Leader, Leaders
@@ -14,11 +16,14 @@ from kictl.workflow.leaders import PLACES, Author, Authors, Leader, Leaders
 _OUTDATED = "‡"
 
 CSV_HEADER = (
-    *("definition", "gpu", "stack", "comparison_key", "bounds_digest", "outdated", "ranked_by", "as_of"),
-    *("runs", "authors", "submission", "author", "latency_ns", "sol_score", "observed_at", "age_days"),
-    *("shared", "near_ties", "sol_bound_ns", "gap", "fifth_latency_ns", "fifth_sol_score"),
-    *("tenth_latency_ns", "tenth_sol_score", "tags", "run_digest"),
+    *("definition", "source", "gpu", "stack", "shape", "metric", "statistic", "unit", "better", "comparison_key"),
+    *("bounds_digest", "outdated", "ranked_by", "as_of", "runs", "authors", "submission", "author", "value"),
+    *("latency_ns", "sol_score", "observed_at", "age_days", "shared", "near_ties", "sol_bound_ns", "gap"),
+    *("fifth_value", "fifth_latency_ns", "fifth_sol_score", "tenth_value", "tenth_latency_ns", "tenth_sol_score"),
+    *("tags", "run_digest"),
 )
+_ENDINGS = ("shape", "bounds_digest", "latency_ns", "sol_score", "sol_bound_ns", "gap")
+"""How the names of columns end that are left out where no cohort has them."""
 AUTHORS_HEADER = ("author", "led", "alone", "shared", "near", "top_five", "entered", "runs")
 
 
@@ -33,100 +38,117 @@ def to_json(leaders: Leaders) -> dict[str, Any]:
 
 
 def _leader_json(row: Leader) -> dict[str, Any]:
-    cohort = row.cohort
+    cohort, bounds = row.cohort, row.bounds
     return {
         "definition": cohort.definition,
-        "kernel": cohort.kernel,
-        "gpu": cohort.gpu,
-        "stack": cohort.stack,
-        "comparison_key": cohort.comparison_key,
-        "bounds_digest": row.bounds.digest,
+        **comparison.about_json(cohort, None),
+        **({} if bounds is None else {"bounds_digest": bounds.digest}),
         "outdated": row.outdated,
         "tags": list(row.tags),
         "runs": row.runs,
         "authors": row.authors,
-        "places": {str(place): _entry_json(entry) for place, entry in zip(PLACES, row.places, strict=True)},
+        "places": {str(place): _entry_json(cohort, entry) for place, entry in zip(PLACES, row.places, strict=True)},
         "shared": row.shared,
         "near_ties": row.near_ties,
         "age_days": row.age_days,
-        "sol_bound_ns": row.bounds.sol_bound_ns,
-        "gap": row.gap,
+        **({} if bounds is None else {"sol_bound_ns": bounds.sol_bound_ns, "gap": row.gap}),
     }
 
 
-def _entry_json(entry: Entry | None) -> dict[str, Any] | None:
+def _entry_json(cohort: Cohort, entry: Entry | None) -> dict[str, Any] | None:
     if entry is None:
         return None
-    return {
-        "submission": entry.submission,
-        "author": entry.author,
-        "latency_ns": entry.latency_ns,
-        "sol_score": entry.sol_score,
-        "observed_at": entry.observed_at,
-        "run_digest": entry.run_digest,
-    }
+    found = measure.entry_json(cohort.metric, entry, scored=False)
+    return {**found, "sol_score": entry.sol_score} if cohort.has_scores else found
 
 
 def to_csv(leaders: Leaders) -> str:
     """One line per cohort."""
-    rows = []
+    records = []
     for row in leaders.rows:
         record = _leader_json(row) | {"ranked_by": leaders.ranked_by, "as_of": leaders.as_of}
-        record |= _entry_json(row.first) or {}
+        record |= _entry_json(row.cohort, row.first) or {}
         record["tags"] = " ".join(row.tags)
         for name, entry in zip(("fifth", "tenth"), row.places[1:], strict=True):
-            record |= {f"{name}_latency_ns": entry and entry.latency_ns, f"{name}_sol_score": entry and entry.sol_score}
-        rows.append([record[name] for name in CSV_HEADER])
-    return csv.render(CSV_HEADER, rows)
+            place = _entry_json(row.cohort, entry) or {}
+            record |= {f"{name}_{key}": place[key] for key in ("value", "latency_ns", "sol_score") if key in place}
+        records.append(record)
+    header = [name for name in CSV_HEADER if not name.endswith(_ENDINGS) or any(name in r for r in records)]
+    return csv.render(header, [[record.get(name) for name in header] for record in records])
 
 
 def to_grids(leaders: Leaders) -> list[Grid]:
     """A table per GPU and stack."""
     if not leaders.rows:
         return [Grid(("no cohort with runs is as asked for",), (), ())]
-    groups = groupby(leaders.rows, key=lambda row: (row.cohort.gpu, row.cohort.stack))
-    return [_grid(leaders, gpu, stack, list(rows)) for (gpu, stack), rows in groups]
+    groups = groupby(leaders.rows, key=lambda row: (row.cohort.gpu, row.cohort.stack, row.cohort.source))
+    grids = []
+    for (gpu, stack, _), found in groups:
+        of_metric: dict[Metric | None, list[Leader]] = {}
+        for row in found:
+            of_metric.setdefault(row.cohort.metric, []).append(row)
+        grids += [_grid(leaders, gpu, stack, metric, rows) for metric, rows in of_metric.items()]
+    return grids
 
 
-def _grid(leaders: Leaders, gpu: str, stack: str | None, rows: list[Leader]) -> Grid:
+def _grid(leaders: Leaders, gpu: str, stack: str | None, metric: Metric | None, rows: list[Leader]) -> Grid:
     by_score = leaders.ranked_by == "sol-score"
-    unit = "SOL" if by_score else "µs"
+    unit = "SOL" if by_score else unit_of(metric)
+    scored, bounded = rows[0].cohort.has_scores, any(row.bounds for row in rows)
+    has_cases = any(row.cohort.shape is not None for row in rows)
+    stated = f" · stack {stack or 'not stated'}" if stack is not None or scored else ""
+    order = leaders.ranked_by if by_score or metric is None else measure.described(metric)
+    cohorts = "cohort" if has_cases else "definition"
     head = (
-        f"{gpu} · stack {stack or 'not stated'}",
-        f"{counted(len(rows), 'definition')} · by {leaders.ranked_by}, each author by the best run"
+        f"{gpu}{stated} · {rows[0].cohort.source}",
+        f"{counted(len(rows), cohorts)} · by {order}, each author by the best run"
         f" · ages until {numbers.day(leaders.as_of)}",
     )
-    names = (
-        *("definition", f"1st {unit}", "by", "close", "5th", "10th", "authors", "runs", "days", "gap", "SOL"),
-        *("id", "date"),
-    )
-    foot = ["gap: the first's latency over the SOL bound; close: shares the first place (=), within 5 % of it (≈)"]
+    facets = [*(["gap"] if bounded else []), *(["SOL"] if scored else [])]
+    names = ("definition", *(["case"] if has_cases else []), f"1st {unit}", "by", "close", "5th", "10th", "authors")
+    foot = ["close: shares the first place (=), within 5 % of it (≈)"]
+    if bounded:
+        foot = ["gap: the first's latency over the SOL bound; close: shares the first place (=), within 5 % of it (≈)"]
     foot += [f"{_OUTDATED} an earlier version of the definition"] if any(row.outdated for row in rows) else []
     return Grid(
         head,
         columns(
             *names,
+            *("runs", "days", *facets, "id", "date"),
             left=["date", "close"],
-            flexible=["definition", "by"],
+            flexible=["definition", "by", *(["case"] if has_cases else []), *([] if scored else ["id"])],
             least=["date", "id", "SOL", "runs", "10th", "days", "5th"],
-            narrowest={"definition": 28, "by": 12},
+            narrowest={"definition": 28 if scored else 16, "by": 12},
         ),
-        tuple(_row(row, by_score=by_score) for row in rows),
+        tuple(_row(row, by_score=by_score, has_cases=has_cases, facets=facets) for row in rows),
         tuple(foot),
     )
 
 
-def _row(row: Leader, *, by_score: bool) -> Row:
+def unit_of(metric: Metric | None) -> str:
+    """The unit of a column that spans many magnitudes: times are in µs."""
+    return "µs" if metric is None or metric.unit in NS_PER else metric.unit.replace("_s", "/s").replace("_", " ")
+
+
+def shown(metric: Metric | None, value: float) -> str:
+    """A value in such a column."""
+    ns = NS_PER.get(metric.unit) if metric else None
+    return numbers.significant(value, measure.SIGNIFICANT) if ns is None else numbers.micros(value * ns)
+
+
+def _row(row: Leader, *, by_score: bool, has_cases: bool, facets: list[str]) -> Row:
     def value(entry: Entry | None) -> str:
         if entry is None:
             return "–"
-        return numbers.score(entry.sol_score) if by_score else numbers.micros(entry.latency_ns)
+        return numbers.score(entry.sol_score) if by_score else shown(row.cohort.metric, entry.value)
 
     first, fifth, tenth = row.places
     close = [f"{count}{sign}" for count, sign in ((row.shared, "="), (row.near_ties, "≈")) if count]
+    of_facets = {"gap": numbers.ratio(row.gap), "SOL": numbers.score(row.first.sol_score)}
     return Row(
         (
             f"{row.cohort.definition}{_OUTDATED * row.outdated}",
+            *([row.cohort.shape or "suite"] if has_cases else []),
             value(first),
             named(row.first.author),
             " ".join(close),
@@ -135,8 +157,7 @@ def _row(row: Leader, *, by_score: bool) -> Row:
             str(row.authors),
             str(row.runs),
             str(row.age_days),
-            numbers.ratio(row.gap),
-            numbers.score(row.first.sol_score),
+            *(of_facets[name] for name in facets),
             row.first.submission,
             numbers.day(row.first.observed_at),
         )

@@ -46,6 +46,12 @@ def falling_steps(
     return ["".join(cells).rstrip() for cells in canvas]
 
 
+def turned_over(pens: Pens) -> dict[int, str]:
+    """What each corner becomes where a drawing is turned upside down, for `str.translate`."""
+    corners = {"╮": "╯", "╰": "╭"}
+    return {ord(corner): corners[corner] for corner in (pens.leave, pens.arrive) if corner in corners}
+
+
 def is_logarithmic(values: Sequence[float]) -> bool:
     """Whether these values are drawn on a logarithmic scale."""
     return values[0] / values[-1] >= LOG_FROM

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kictl.comparability import WHY, Reason, letter
 from kictl.rank import is_near, ratio
-from kictl.render import csv, numbers
+from kictl.render import comparison, csv, measure, numbers
 from kictl.render.grid import Grid, Row, columns
-from kictl.text import counted, named
+from kictl.text import named
 from kictl.workflow.pairing import Candidate, Measured, Pairing
 
 _PER_TABLE = 4
@@ -57,9 +57,10 @@ def _run_json(pairing: Pairing, position: int) -> dict[str, Any]:
         "author": run.author,
         "run_digest": run.digest,
         "comparison_key": run.decides.key,
-        "latency_ns": run.latency_ns,
+        **(measure.metric_json(run.metric) or {}),
+        "value": run.value,
         "ratio": measured and measured.ratio,
-        "difference_ns": measured and measured.difference_ns,
+        "difference": measured and measured.difference,
         "gap_closed": measured and measured.closed,
         "rank": measured and measured.rank,
     }
@@ -100,9 +101,12 @@ def _verdict(pairing: Pairing, explain: bool) -> Grid:
     if not pairing.measured:
         return Grid((title, *lines), (), ())
     decides = pairing.runs[0].decides
-    cases = "" if decides.cases is None else f" · {counted(decides.cases, 'case')}"
-    stack = f"stack {decides.stack or 'not stated'}"
-    subject = f"{decides.definition or 'one workload'} · {decides.gpu or 'one GPU'} · {stack}{cases}"
+    cohort = pairing.runs[0].cohort
+    place = comparison.cohort_title(cohort) if cohort else decides.topology or decides.gpu or "one GPU"
+    metric = pairing.runs[0].metric
+    subject = f"{decides.definition or 'one workload'} · {place}" + (
+        f" · {measure.described(metric)}" if metric else ""
+    )
     return Grid((title, subject, *lines), *_measured(pairing))
 
 
@@ -112,25 +116,26 @@ def _told(text: str, reason: Reason, explain: bool) -> list[str]:
 
 
 def _measured(pairing: Pairing) -> tuple[tuple[Any, ...], tuple[Row, ...], tuple[str, ...]]:
-    fastest = min(item.latency_ns for item in pairing.measured)
-    unit = numbers.unit_for(fastest)
-    bounds = pairing.bounds
+    metric = pairing.runs[0].metric
+    is_lower = metric is None or metric.better == "lower"
+    values = [item.value for item in pairing.measured]
+    best = min(values) if is_lower else max(values)
+    scale, bounds = measure.Scale.of(metric, best), pairing.bounds
+    scored = any(run.metrics.get("sol_score") is not None for run in pairing.runs)
+    facets = [*(["gap closed"] if bounds else []), *(["SOL"] if scored else [])]
     whole, nothing = ("100 %", "0 %") if any(item.closed is not None for item in pairing.measured) else ("–", "–")
-    order = sorted(range(len(pairing.runs)), key=lambda position: (pairing.measured[position].latency_ns, position))
+    order = sorted(range(len(pairing.runs)), key=lambda position: (abs(values[position] - best), position))
     rows = [
-        _reference("SOL bound", bounds.sol_bound_ns if bounds else None, fastest, unit, whole),
-        *(
-            _row(letter(position), pairing.runs[position], pairing.measured[position], fastest, unit)
-            for position in order
-        ),
-        _reference("baseline", bounds.scoring_baseline_ns if bounds else None, fastest, unit, nothing),
+        bounds and _reference("SOL bound", bounds.sol_bound_ns, best, scale, whole, scored=scored),
+        *(_row(letter(place), pairing.runs[place], pairing.measured[place], best, scale, facets) for place in order),
+        bounds and _reference("baseline", bounds.scoring_baseline_ns, best, scale, nothing, scored=scored),
     ]
-    near = [is_near(item.latency_ns, fastest) and item.latency_ns != fastest for item in pairing.measured]
-    foot = ["gap closed: how far the latency has come from the scoring baseline to the SOL bound"]
-    foot += ["≈ within 5 % of the fastest: inside the portal's run-to-run noise"] if any(near) else []
+    near = [is_near(value, best) and value != best for value in values]
+    foot = ["gap closed: how far the latency has come from the scoring baseline to the SOL bound"] if bounds else []
+    foot += ["≈ within 5 % of the best: inside the run-to-run noise"] if any(near) else []
     foot += ["+ added: the first of the cohort"] if any(run.added for run in pairing.runs) else []
     grid_columns = columns(
-        *("", "run", "author", unit.name, "ratio", f"+ {unit.name}", "gap closed", "SOL", "rank"),
+        *("", "run", "author", scale.name, "ratio", f"{'+' if is_lower else '−'} {scale.name}", *facets, "rank"),
         left=["", "run"],
         flexible=["author"],
         least=["SOL", "rank"],
@@ -138,27 +143,34 @@ def _measured(pairing: Pairing) -> tuple[tuple[Any, ...], tuple[Row, ...], tuple
     return grid_columns, tuple(row for row in rows if row is not None), tuple(foot)
 
 
-def _row(name: str, run: Candidate, measured: Measured, fastest: float, unit: numbers.Unit) -> Row:
-    near = measured.latency_ns != fastest and is_near(measured.latency_ns, fastest)
+def _row(
+    name: str, run: Candidate, measured: Measured, best: float, scale: measure.Scale, facets: Sequence[str]
+) -> Row:
+    near = measured.value != best and is_near(measured.value, best)
+    of_facets = {
+        "gap closed": numbers.percent(measured.closed),
+        "SOL": numbers.score(run.metrics.get("sol_score")),
+    }
     return Row(
         (
             f"{name}{'+' * run.added}",
             _id(run),
-            "–" if run.author is None else named(run.author),
-            unit.show(measured.latency_ns),
+            named(run.author),
+            scale.show(measured.value),
             f"{'≈' * near}{numbers.ratio(measured.ratio)}",
-            unit.show(measured.difference_ns) if measured.difference_ns else "–",
-            numbers.percent(measured.closed),
-            numbers.score(run.metrics.get("sol_score")),
+            scale.show(measured.difference) if measured.difference else "–",
+            *(of_facets[facet] for facet in facets),
             "–" if measured.rank is None else f"{measured.rank}{'=' * measured.tied}",
         )
     )
 
 
-def _reference(name: str, ns: float | None, fastest: float, unit: numbers.Unit, closed: str) -> Row | None:
+def _reference(
+    name: str, ns: float | None, best: float, scale: measure.Scale, closed: str, *, scored: bool
+) -> Row | None:
     if ns is None:
         return None
-    cells = ("", "", name, unit.show(ns), numbers.ratio(ratio(ns, fastest)), "", closed, "", "")
+    cells = ("", "", name, scale.show(ns), numbers.ratio(ratio(ns, best)), "", closed, *([""] if scored else []), "")
     return Row(cells, reference=True)
 
 
@@ -185,7 +197,9 @@ def _deciding(pairing: Pairing) -> list[Field]:
         _field("correctness", [f.correctness for f in facts]),
         _field("status", [f.status for f in facts]),
         _field("metric", [f.metric for f in facts]),
-        _field("bounds", [f.bounds for f in facts]),
+        *(_optional("bounds", [f.bounds for f in facts])),
+        *(_optional("topology", [f.topology for f in facts])),
+        *(_optional("quality", [f.quality for f in facts])),
     ]
 
 
@@ -196,24 +210,32 @@ def _others(pairing: Pairing) -> list[Field]:
     return [
         _field("comparison key", [run.decides.key for run in runs]),
         _field("author", [run.author for run in runs]),
-        _field("implementation", [run.run["implementationDigest"] for run in runs]),
+        _field("implementation", [_implementation(run) for run in runs]),
         _field(
             "observed", [run.run["observedAt"] for run in runs], [numbers.minute(run.run["observedAt"]) for run in runs]
         ),
-        _field("standing", [run.dossier.standing if run.dossier else "not imported" for run in runs]),
-        _field(
-            "SOL score", [m.get("sol_score") for m in metrics], [numbers.score(m.get("sol_score")) for m in metrics]
-        ),
-        _field(
-            "speedup", [m.get("avg_speedup") for m in metrics], [numbers.ratio(m.get("avg_speedup")) for m in metrics]
-        ),
-        _field("faster", faster),
+        _field("standing", [run.dossier.row.standing if run.dossier else "not imported" for run in runs]),
+        *_optional("SOL score", [m.get("sol_score") for m in metrics], numbers.score),
+        *_optional("speedup", [m.get("avg_speedup") for m in metrics], numbers.ratio),
+        *_optional("faster", faster),
         _field("run digest", [run.digest for run in runs]),
     ]
 
 
 def _field(name: str, keys: Sequence[Any], shown: Sequence[str] | None = None) -> Field:
     return name, tuple(keys), tuple(shown or [_short(key) for key in keys])
+
+
+def _optional(name: str, keys: Sequence[Any], show: Callable[[Any], str] | None = None) -> list[Field]:
+    """A field that is left out where no run has it."""
+    if all(key is None for key in keys):
+        return []
+    return [_field(name, keys, None if show is None else [show(key) for key in keys])]
+
+
+def _implementation(run: Candidate) -> str:
+    """What was run: an implementation, or the configuration of a serving run."""
+    return str(run.run.get("implementationDigest") or run.run["configurationDigest"])
 
 
 def _short(value: str | None) -> str:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
+from kictl import rank
 from kictl.canonical import Digest
 from kictl.catalogue.dossiers import ImportRow
-from kictl.render import comparison, dossier, imports, numbers
+from kictl.catalogue.queries import Cohort
+from kictl.cohort import Metric
+from kictl.model import Bounds
+from kictl.render import comparison, dossier, imports, measure, numbers
 from kictl.render.grid import Grid, Row, columns, fact_sheet
-from kictl.text import named
+from kictl.text import counted, named
 from kictl.workflow.comparing import Comparison
 from kictl.workflow.dossier import Dossier, Ineligible
-from kictl.workflow.showing import AuthorSheet, DefinitionSheet, Entered, Sheet
+from kictl.workflow.showing import AuthorSheet, CohortLine, DefinitionSheet, Entered, Sheet, SubmissionSheet
 
 
 def to_json(sheet: Sheet) -> Any:
@@ -21,6 +26,8 @@ def to_json(sheet: Sheet) -> Any:
         return {"kind": "run"} | dossier.to_json(sheet)
     if isinstance(sheet, Ineligible):
         return {"kind": "submission"} | dossier.ineligible_json(sheet)
+    if isinstance(sheet, SubmissionSheet):
+        return {"kind": "submission"} | _submission_json(sheet)
     if isinstance(sheet, Comparison):
         return {"kind": "cohort"} | comparison.to_json(sheet)
     if isinstance(sheet, AuthorSheet):
@@ -36,6 +43,8 @@ def to_grids(sheet: Sheet, *, roomy: bool) -> list[Grid]:
         return dossier.to_grids(sheet)
     if isinstance(sheet, Ineligible):
         return dossier.ineligible_grids(sheet)
+    if isinstance(sheet, SubmissionSheet):
+        return [_submission(sheet)]
     if isinstance(sheet, Comparison):
         return comparison.to_grids(sheet, roomy=roomy)
     if isinstance(sheet, AuthorSheet):
@@ -45,13 +54,77 @@ def to_grids(sheet: Sheet, *, roomy: bool) -> list[Grid]:
     return [grid for item in sheet for grid in _definition(item)]
 
 
+def _submission_json(sheet: SubmissionSheet) -> dict[str, Any]:
+    row = sheet.row
+    return {
+        "submission": row.submission,
+        "source": row.source,
+        "definition": row.definition,
+        "author": row.author,
+        "standing": row.standing,
+        "runs": [
+            {
+                "run_digest": run.run,
+                **comparison.about_json(cohort, None),
+                "status": run.status,
+                "standing": run.standing,
+                "value": entry and entry.value,
+            }
+            for run, cohort, entry in sheet.runs
+        ],
+    }
+
+
+def _submission(sheet: SubmissionSheet) -> Grid:
+    """The runs of a submission, one below the other: each is of another cohort, so they are not compared."""
+    row = sheet.row
+    names = columns(
+        *("measured on", "metric", "result", "standing", "digest"),
+        flexible=["measured on"],
+        left=["metric", "standing", "digest"],
+        least=["metric"],
+    )
+    rows = []
+    for run, cohort, entry in sheet.runs:
+        metric = cohort.metric
+        value = run.status if entry is None else measure.Scale.of(metric, entry.value).with_unit(entry.value)
+        measured = f"{metric.name} {metric.statistic}" if metric else "–"
+        rows.append(Row((comparison.cohort_title(cohort), measured, value, run.standing, run.run.short)))
+    title = f"Submission {row.submission} by {named(row.author)} · {row.definition} · {row.source}"
+    return Grid((title, counted(len(rows), "run")), names, tuple(rows))
+
+
 def _definition_json(sheet: DefinitionSheet) -> dict[str, Any]:
     return {
         "definition": sheet.name,
         "source": sheet.source,
         "kernel": sheet.kernel,
-        "operation": sheet.operation,
-        "suite": sheet.suite,
+        "model" if sheet.subject.kind == "ModelRevision" else "operation": sheet.subject.digest,
+        **({"suite": sheet.suite} if sheet.suite else {}),
+        **_bounds_json(sheet),
+        "cohorts": [
+            {
+                **comparison.about_json(line.cohort, None),
+                "runs": line.runs,
+                "authors": line.authors,
+                "first": line.first and _first_json(line.cohort, line.first),
+            }
+            for line in sheet.cohorts
+        ],
+        "excluded": sheet.excluded,
+        "source_detail": sheet.facts,
+    }
+
+
+def _first_json(cohort: Cohort, entry: rank.Entry) -> dict[str, Any]:
+    found = measure.entry_json(cohort.metric, entry, scored=False)
+    return {name: found[name] for name in ("submission", "author", "value", "latency_ns") if name in found}
+
+
+def _bounds_json(sheet: DefinitionSheet) -> dict[str, Any]:
+    if sheet.means is None or sheet.bounds is None:
+        return {}
+    return {
         "bounds": {
             "digest": sheet.means.digest,
             "sol_bound_ns": sheet.means.sol_bound_ns,
@@ -62,70 +135,99 @@ def _definition_json(sheet: DefinitionSheet) -> dict[str, Any]:
                 for case in sheet.bounds.cases
             ],
             "versions": [{"import": v.import_id, "at": v.at, "digest": v.digest} for v in sheet.bounds_versions],
-        },
-        "cohorts": [
-            {
-                "gpu": line.cohort.gpu,
-                "stack": line.cohort.stack,
-                "comparison_key": line.cohort.comparison_key,
-                "cases": line.cohort.cases,
-                "runs": line.runs,
-                "authors": line.authors,
-                "first": line.first
-                and {
-                    "submission": line.first.submission,
-                    "author": line.first.author,
-                    "latency_ns": line.first.latency_ns,
-                },
-            }
-            for line in sheet.cohorts
-        ],
-        "excluded": sheet.excluded,
-        "source_detail": sheet.facts,
+        }
     }
 
 
 def _definition(sheet: DefinitionSheet) -> list[Grid]:
     facts = sheet.facts
-    best = min((line.first.latency_ns for line in sheet.cohorts if line.first), default=sheet.means.scoring_baseline_ns)
-    unit = numbers.unit_for(best)
-    sol, baseline = sheet.means.sol_bound_ns, sheet.means.scoring_baseline_ns
+    kernel = f", kernel {sheet.kernel}" if sheet.kernel else ""
+    subject = "model" if sheet.subject.kind == "ModelRevision" else "operation"
     about = fact_sheet(
         sheet.name,
         [
-            ("source", f"{sheet.source}, kernel {sheet.kernel}"),
+            ("source", f"{sheet.source}{kernel}"),
             ("title", facts.get("title")),
             ("description", facts.get("description")),
             ("tags", ", ".join(facts.get("tags") or ()) or None),
             ("GPUs", ", ".join(facts.get("gpu_types") or ()) or None),
-            ("operation", sheet.operation),
+            (subject, sheet.subject.digest),
             ("suite", sheet.suite),
-            ("SOL bound", None if sol is None else f"{unit.show(sol)} {unit.name}"),
-            ("scoring baseline", None if baseline is None else f"{unit.show(baseline)} {unit.name}"),
-            ("bounds", f"{sheet.means.digest}{', marked as dummies by the source' * sheet.means.is_dummy}"),
-            *((f"import {v.import_id}", f"{numbers.minute(v.at)} {v.digest}") for v in _moved(sheet)),
+            *_bounds(sheet),
         ],
     )
-    cohorts = Grid(
-        ("Cohorts",),
-        columns("GPU", "stack", "cases", "runs", "authors", f"first {unit.name}", "by", "comparison key",
-                left=["GPU", "stack", "comparison key"], flexible=["by"], least=["cases", "authors"]),
-        tuple(
-            Row((
-                line.cohort.gpu,
-                line.cohort.stack or "–",
-                str(line.cohort.cases),
-                str(line.runs),
-                str(line.authors),
-                unit.show(line.first.latency_ns if line.first else None),
-                named(line.first.author) if line.first else "–",
-                line.cohort.comparison_key.short,
-            ))
-            for line in sheet.cohorts
+    cohorts = [_cohorts(metric, lines) for metric, lines in _by_metric(sheet).items()]
+    last = cohorts[-1] if cohorts else Grid(("Cohorts",), (), ())
+    foot = comparison.excluded_lines(sheet.excluded)
+    arguments = [_arguments(kind, _stated(sheet, kind)) for kind in ("inputs", "outputs")]
+    return [
+        about,
+        *cohorts[:-1],
+        Grid(last.head, last.columns, last.rows, foot),
+        *(grid for grid in arguments if grid.rows),
+        *([] if sheet.bounds is None else [_cases(sheet.bounds)]),
+    ]
+
+
+def _by_metric(sheet: DefinitionSheet) -> dict[Metric | None, list[CohortLine]]:
+    found: dict[Metric | None, list[CohortLine]] = {}
+    for line in sheet.cohorts:
+        if line.cohort.metric is not None or line.runs:
+            found.setdefault(line.cohort.metric, []).append(line)
+    return found
+
+
+def _cohorts(metric: Metric | None, lines: list[CohortLine]) -> Grid:
+    firsts = [line.first.value for line in lines if line.first]
+    higher = metric is not None and metric.better == "higher"
+    scale = measure.Scale.of(metric, (max if higher else min)(firsts, default=None))
+    return Grid(
+        ("Cohorts" if metric is None else f"Cohorts · {measure.described(metric)}",),
+        columns(
+            *("measured on", "runs", "authors", f"first {scale.name}", "by", "key"),
+            left=["key"],
+            flexible=["measured on", "by"],
+            least=["authors"],
+            narrowest={"measured on": 24},
         ),
-        comparison.excluded_lines(sheet.excluded),
-    )  # fmt: skip
-    return [about, cohorts, *(_arguments(kind, facts.get(kind)) for kind in ("inputs", "outputs")), _cases(sheet)]
+        tuple(
+            Row(
+                (
+                    comparison.cohort_title(line.cohort),
+                    str(line.runs),
+                    str(line.authors),
+                    scale.show(line.first and line.first.value),
+                    named(line.first.author) if line.first else "–",
+                    line.cohort.key.short,
+                )
+            )
+            for line in lines
+        ),
+    )
+
+
+def _bounds(sheet: DefinitionSheet) -> Iterator[tuple[str, str | None]]:
+    """What is known of the bounds of a suite."""
+    means = sheet.means
+    if means is None:
+        return
+    best = min(
+        (line.first.value for line in sheet.cohorts if line.first and line.cohort.is_suite),
+        default=means.scoring_baseline_ns,
+    )
+    unit = numbers.unit_for(best)
+    for name, ns in (("SOL bound", means.sol_bound_ns), ("scoring baseline", means.scoring_baseline_ns)):
+        yield name, None if ns is None else f"{unit.show(ns)} {unit.name}"
+    yield "bounds", f"{means.digest}{', marked as dummies by the source' * means.is_dummy}"
+    yield from ((f"import {v.import_id}", f"{numbers.minute(v.at)} {v.digest}") for v in _moved(sheet))
+
+
+def _stated(sheet: DefinitionSheet, kind: str) -> dict[str, Any]:
+    """The inputs or outputs as the source states them, else as the operation's manifest does."""
+    if kind in sheet.facts:
+        return dict(sheet.facts[kind] or {})
+    arguments = sheet.subject.spec.get(kind, ())
+    return {argument["name"]: argument.get("tensor") or argument.get("scalar") for argument in arguments}
 
 
 def _moved(sheet: DefinitionSheet) -> tuple[Any, ...]:
@@ -146,17 +248,19 @@ def _shape(shape: Any) -> str:
     return f"[{', '.join(map(str, shape))}]" if shape else "scalar"
 
 
-def _cases(sheet: DefinitionSheet) -> Grid:
-    unit = numbers.unit_for(min((case.baseline_ms for case in sheet.bounds.cases if case.baseline_ms), default=0) * 1e6)
+def _cases(bounds: Bounds) -> Grid:
+    unit = numbers.unit_for(min((case.baseline_ms for case in bounds.cases if case.baseline_ms), default=0) * 1e6)
     rows = tuple(
-        Row((
-            str(number),
-            unit.show(None if case.sol_ms is None else case.sol_ms * 1e6),
-            unit.show(None if case.baseline_ms is None else case.baseline_ms * 1e6),
-            ", ".join(f"{axis}={value}" for axis, value in case.axes.items()),
-        ))
-        for number, case in enumerate(sheet.bounds.cases, start=1)
-    )  # fmt: skip
+        Row(
+            (
+                str(number),
+                unit.show(None if case.sol_ms is None else case.sol_ms * 1e6),
+                unit.show(None if case.baseline_ms is None else case.baseline_ms * 1e6),
+                ", ".join(f"{axis}={value}" for axis, value in case.axes.items()),
+            )
+        )
+        for number, case in enumerate(bounds.cases, start=1)
+    )
     names = columns("case", f"SOL {unit.name}", f"baseline {unit.name}", "axes", flexible=["axes"])
     return Grid(("Cases",), names, rows)
 
@@ -167,15 +271,12 @@ def _author_json(sheet: AuthorSheet) -> dict[str, Any]:
         "cohorts": [
             {
                 "definition": item.cohort.definition,
-                "gpu": item.cohort.gpu,
-                "stack": item.cohort.stack,
-                "comparison_key": item.cohort.comparison_key,
+                **comparison.about_json(item.cohort, None),
                 "rank": item.rank,
                 "tied": item.tied,
                 "authors": item.authors,
                 "runs": item.runs,
-                "submission": item.best.submission,
-                "latency_ns": item.best.latency_ns,
+                **_first_json(item.cohort, item.best),
                 "ratio_to_first": item.ratio_to_first,
                 "run_digest": item.best.run_digest,
             }
@@ -191,9 +292,9 @@ def _author(sheet: AuthorSheet) -> Grid:
     return Grid(
         (named(sheet.name), f"first in {led} of {count} cohorts entered; no figure is averaged over them"),
         columns(
-            *("definition", "GPU", "stack", "rank", "of", "µs", "ratio", "id", "date", "digest"),
-            left=["GPU", "stack", "date", "digest"],
-            flexible=["definition"],
+            *("definition", "measured on", "rank", "of", "result", "ratio", "id", "date", "digest"),
+            left=["date", "digest"],
+            flexible=["definition", "measured on"],
             least=["digest", "date", "id"],
             narrowest={"definition": 24},
         ),
@@ -206,11 +307,10 @@ def _entered(item: Entered) -> Row:
     return Row(
         (
             item.cohort.definition,
-            item.cohort.gpu,
-            item.cohort.stack or "–",
+            comparison.cohort_title(item.cohort),
             f"{item.rank}{'=' * item.tied}",
             str(item.authors),
-            numbers.micros(item.best.latency_ns),
+            measure.Scale.of(item.cohort.metric, item.best.value).with_unit(item.best.value),
             numbers.ratio(item.ratio_to_first),
             item.best.submission,
             numbers.day(item.best.observed_at),

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from kictl.model import Definition, Quarantined, Submission
+from kictl.canonical import Digest
+from kictl.model import Definition, Json, Manifest, Quarantined, Submission
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,11 @@ class Reading:
     `complete` says that the listing was read to its end without a gap: only then does the absence of a row mean that
     it is unlisted; `problem` says why it is not. `bodies` maps the name of each body read to the digest of its bytes.
     Each row received is one of `submissions` or of `quarantined`. `definition` is None where the detail itself was
-    `refused`.
+    `refused`, or where the rows are about no one definition.
+
+    `of` is the slug of the source whose results these are, where another one tells of them; `table` is where it has
+    the rows of its runs. `manifests` are to be kept beside those of the runs, `superseded` are runs that others have
+    replaced. `claims` are rows that say something beside manifests; `counts` are of what else was read.
     """
 
     ref: DefinitionRef
@@ -70,6 +75,29 @@ class Reading:
     problem: str | None = None
     bodies: Mapping[str, str] = field(default_factory=dict)
     drift: tuple[Drift, ...] = ()
+    of: str | None = None
+    table: str = ""
+    manifests: tuple[Manifest, ...] = ()
+    superseded: tuple[Digest, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A row of a source, less its manifest. It is about a manifest where `about` is a Digest, else about a name."""
+
+    table: str
+    about: str
+    row: Json
+
+
+class AtHand(ABC):
+    """What is known already, beside what a source brings: it may refer to manifests that came earlier."""
+
+    @abstractmethod
+    def find(self, digest: Digest) -> Manifest | None:
+        """The manifest of a digest, if it is known."""
 
 
 class Source(ABC):
@@ -78,7 +106,12 @@ class Source(ABC):
     name: str
     """Slug of the source, as in a run's sourceNative.source."""
     origin: str
-    """Where it is read from: a base URL or a folder."""
+    """Where it is read from: a base URL, a folder or a file."""
+
+
+class Board(Source):
+    """A source that lists its definitions and is read one definition at a time: what was read stays read, whatever
+    happens to the rest."""
 
     @abstractmethod
     def listing(self) -> Listing:
@@ -91,3 +124,15 @@ class Source(ABC):
     def read_all(self, refs: Iterable[DefinitionRef]) -> Iterator[Reading]:
         """Readings in the order of `refs`; a source that gains from overlap overrides this."""
         return (self.read(ref) for ref in refs)
+
+
+class Records(Source):
+    """A source that is files of records, read once from beginning to end: all of it is imported, or nothing."""
+
+    @abstractmethod
+    def readings(self, at_hand: AtHand) -> Iterator[Reading]:
+        """What the files hold, in parts; a definition may come in several."""
+
+    @abstractmethod
+    def digest(self) -> Digest:
+        """That of all that was read; to be asked for once it has been."""

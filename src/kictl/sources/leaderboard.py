@@ -16,7 +16,7 @@ from kictl.normalize.build import NormalizeError
 from kictl.sources import names, paging
 from kictl.sources.drift import DriftLog
 from kictl.sources.fetch import Fetcher
-from kictl.sources.interface import DefinitionRef, Drift, Listing, Reading, Source
+from kictl.sources.interface import Board, DefinitionRef, Drift, Listing, Reading
 from kictl.sources.paging import Page, Row
 
 WAKE_SECONDS = 0.2
@@ -28,7 +28,7 @@ _STATUSES = frozenset({
 _MODES = frozenset({"release", "private", "public", None})
 
 
-class SolExecBench(Source):
+class SolExecBench(Board):
     """The leaderboard over a Fetcher: live, a snapshot, or a plain folder; `workers` readings overlap."""
 
     name = names.SOL_EXECBENCH

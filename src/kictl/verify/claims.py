@@ -24,7 +24,7 @@ BUNDLE = declare(
     "run.spec.protocolDigest of another protocol",
 )
 
-_OWN_COLUMN = {
+OWN_COLUMN = {
     "OperationSpec": "semanticDigest",
     "WorkloadCase": "workloadDigest",
     "WorkloadSuite": "workloadDigest",
@@ -53,7 +53,7 @@ def column(pointer: str, digest: str | None, claimed: Any) -> Problem:
 
 _REFERENCE_COLUMNS = {
     kind: tuple(path[0] for _, path, _ in REFERENCES_OF.get(kind, ()) if len(path) == 1 and path[0] != own)
-    for kind, own in _OWN_COLUMN.items()
+    for kind, own in OWN_COLUMN.items()
 }
 """Columns that say again what a manifest's spec says under the same name."""
 
@@ -61,7 +61,7 @@ _REFERENCE_COLUMNS = {
 def columns(manifest: Json, digest: str, row: Json) -> list[Problem]:
     """Digests beside a manifest in its row: its own, and those that it refers to under the same name."""
     kind, spec = manifest["kind"], manifest["spec"]
-    own = _OWN_COLUMN.get(kind) if isinstance(kind, str) else None
+    own = OWN_COLUMN.get(kind) if isinstance(kind, str) else None
     if own is None:
         return []
     problems = []

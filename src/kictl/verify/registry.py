@@ -50,6 +50,7 @@ _GROUPS = (
     "arithmetic",
     "bound",
     "source",
+    "export",
     "collection",
     "catalogue",
 )

@@ -10,7 +10,7 @@ from kictl.catalogue.beside import CatalogueContext
 from kictl.documents import Document
 from kictl.model import Definition, Finding, Json, Quarantined, Submission
 from kictl.schemas import show
-from kictl.sources.interface import DefinitionRef, Reading, Source
+from kictl.sources.interface import Board, DefinitionRef, Reading
 from kictl.verify.context import RunBounds, SourceState
 from kictl.verify.registry import RULES
 from kictl.verify.source import MALFORMED, order
@@ -30,7 +30,7 @@ class SourceContext:
     the source's own, `compare` is False.
     """
 
-    def __init__(self, source: Source, beside: CatalogueContext | None = None, *, compare: bool = True) -> None:
+    def __init__(self, source: Board, beside: CatalogueContext | None = None, *, compare: bool = True) -> None:
         self._source = source
         self._beside = beside
         self._refs: dict[str, DefinitionRef] | None = None
@@ -66,7 +66,7 @@ class SourceContext:
 
     def _check_times(self, reading: Reading) -> None:
         for row in reading.submissions:
-            told = order(row.facts.get("submitted_at"), row.facts.get("finished_at"), "/finished_at")
+            told = order(*_times(row), "/finished_at")
             if told is not None:
                 subject = _subject(self._source.origin, reading, row)
                 severity = RULES[told.rule].severity
@@ -88,13 +88,13 @@ class SourceContext:
         if read is None or name not in read.submissions:
             return None
         submission = read.submissions[name]
-        facts = submission.facts
+        submitted_at, finished_at = _times(submission)
         return SourceState(
             where=self._source.origin,
-            derived=submission.run.run.document if submission.run else None,
+            derived=submission.runs[0].manifest.document if submission.runs else None,
             reasons=submission.reasons,
-            submitted_at=facts.get("submitted_at"),
-            finished_at=facts.get("finished_at"),
+            submitted_at=submitted_at,
+            finished_at=finished_at,
             bounds_moved=self._bounds_moved(read.definition),
         )
 
@@ -117,34 +117,47 @@ class SourceContext:
         )
 
     def _keep_bounds(self, definition: Definition | None) -> None:
-        if definition is not None:
-            bounds = definition.bounds
+        if definition is not None and definition.suite is not None:
+            bounds = definition.suite.bounds
             baseline, sol = [case.baseline_ms for case in bounds.cases], [case.sol_ms for case in bounds.cases]
-            self._bounds[definition.suite.digest] = RunBounds(baseline, sol, bounds.is_dummy)
+            self._bounds[definition.suite.manifest.digest] = RunBounds(baseline, sol, bounds.is_dummy)
 
     def _bounds_moved(self, definition: Definition | None) -> str | None:
-        if self._beside is None or definition is None:
+        suite = definition and definition.suite
+        if self._beside is None or suite is None:
             return None
-        known = self._beside.bounds_digest(definition.suite.digest)
-        if known is None or known == definition.bounds.digest:
+        known = self._beside.bounds_digest(suite.manifest.digest)
+        if known is None or known == suite.bounds.digest:
             return None
-        return f"bounds {known} in the catalogue, {definition.bounds.digest} in {self._source.origin}"
+        return f"bounds {known} in the catalogue, {suite.bounds.digest} in {self._source.origin}"
 
 
 def _made(origin: str, reading: Reading) -> Iterator[Document]:
     """The manifests of one reading; a run stands in its bundle."""
     definition = reading.definition
     assert definition is not None  # noqa: S101 - asked before
-    for manifest in (definition.operation, definition.suite, *definition.cases):
+    suite = definition.suite
+    for manifest in (definition.subject, *((suite.manifest, *suite.cases) if suite else ())):
         yield Document(_subject(origin, reading), canonical.to_json(manifest.document))
     for submission in reading.submissions:
-        if (made := submission.run) is None:
-            continue
-        bundle = {"run": made.run, "protocol": made.protocol, "environment": made.environment}
         where = _subject(origin, reading, submission)
-        yield Document(where, canonical.to_json({name: item.document for name, item in bundle.items()}))
-        for manifest in (made.implementation, made.project):
-            yield Document(where, canonical.to_json(manifest.document))
+        for run in submission.runs:
+            bundle = {"run": run.manifest.document}
+            for manifest in run.others:
+                if manifest.kind in _BUNDLED:
+                    bundle[_BUNDLED[manifest.kind]] = manifest.document
+                else:
+                    yield Document(where, canonical.to_json(manifest.document))
+            yield Document(where, canonical.to_json(bundle))
+
+
+_BUNDLED = {"BenchmarkProtocol": "protocol", "ExecutionEnvironment": "environment"}
+
+
+def _times(submission: Submission) -> tuple[str | None, str | None]:
+    """When a row says that it was submitted and finished."""
+    facts = submission.facts or {}
+    return facts.get("submitted_at"), facts.get("finished_at")
 
 
 def _subject(origin: str, reading: Reading, submission: Submission | None = None) -> str:

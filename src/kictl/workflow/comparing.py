@@ -8,28 +8,29 @@ from typing import NamedTuple
 
 from kictl import comparability, patterns, rank, units
 from kictl.bounds import BoundsFacts
-from kictl.catalogue import origins, queries
-from kictl.catalogue.origins import Origin
-from kictl.catalogue.queries import Cohort
+from kictl.catalogue import queries
+from kictl.catalogue.queries import Cohort, Origin
 from kictl.catalogue.store import Catalogue
 from kictl.comparability import Facts, Verdict
 from kictl.errors import UsageError
 from kictl.model import Bounds
+from kictl.rank import Entry, Order, Ranked
 
 
 class Options(NamedTuple):
-    """What to show of a definition. `limit` is per table; an empty `gpus` or `stacks` means all; `explain` also says
-    why the tables are apart."""
+    """What to show of a definition. `limit` is per table; empty `gpus`, `stacks` or `sources` mean all; `explain` also
+    says why the tables are separate."""
 
-    by: str = "latency"
+    by: str = "metric"
     all_submissions: bool = False
     listed_only: bool = False
     gpus: tuple[str, ...] = ()
     stacks: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
     limit: int | None = None
     explain: bool = False
 
-    def leaves_out(self, gpu: str, stack: str | None) -> str | None:
+    def leaves_out(self, gpu: str | None, stack: str | None) -> str | None:
         """Why a GPU and stack are not asked for, as a reason code; None if they are."""
         if self.gpus and gpu not in {units.gpu(name).name for name in self.gpus}:
             return "other-gpu"
@@ -41,18 +42,20 @@ class Options(NamedTuple):
 class Table(NamedTuple):
     """One cohort, ranked. `population` counts its runs, `authors` who they are by; `rows` is what was asked for.
 
-    `unshown` counts the ranked rows beyond the limit, `unscored` the runs without the value that is ranked by. `bounds`
-    are those that the definition states now, `origin` is the import that read it last.
+    `order` is what it is ranked by, None where nobody says which values of its metric are better: then nothing is
+    ranked. `unshown` counts the ranked rows beyond the limit, `unscored` the runs without the value that is ranked by.
+    `bounds` are those that the definition states now, None where it has none; `origin` is the import that read it last.
     """
 
     cohort: Cohort
     population: int
     authors: int
-    rows: tuple[rank.Ranked, ...]
+    order: Order | None
+    rows: tuple[Ranked, ...]
     unshown: int
     unscored: int
-    best_ns: int | None
-    bounds: BoundsFacts
+    best: float | None
+    bounds: BoundsFacts | None
     origin: Origin | None
 
 
@@ -64,7 +67,6 @@ class Comparison:
     """
 
     definition: str
-    ranked_by: str
     tables: tuple[Table, ...]
     excluded: dict[str, int]
     apart: tuple[Verdict, ...] = ()
@@ -80,10 +82,11 @@ def compare(catalogue: Catalogue, pattern: str, options: Options) -> Comparison:
     tables: list[Table] = []
     excluded: Counter[str] = Counter()
     for definition in known:
-        if definition.name == name:
-            cohorts = queries.cohorts(catalogue, definition.id)
+        if definition.name == name and (not options.sources or definition.source in options.sources):
             bounds = queries.bounds(catalogue, definition.id)
-            for cohort in cohorts:
+            for cohort in queries.cohorts(catalogue, definition.id):
+                if cohort.metric is None:
+                    continue
                 if (reason := options.leaves_out(cohort.gpu, cohort.stack)) is None:
                     tables.append(table(catalogue, cohort, bounds, options))
                 else:
@@ -93,28 +96,40 @@ def compare(catalogue: Catalogue, pattern: str, options: Options) -> Comparison:
     if not tables and excluded.keys() & {"other-gpu", "other-stack"}:
         raise UsageError(f"{name} has no run for that GPU and stack", code="unknown_cohort")
     apart = _apart(catalogue, tables) if options.explain else ()
-    return Comparison(name, options.by, tuple(tables), dict(sorted(excluded.items())), apart, options.explain)
+    return Comparison(name, tuple(tables), dict(sorted(excluded.items())), apart, options.explain)
 
 
-def table(catalogue: Catalogue, cohort: Cohort, bounds: Bounds, options: Options) -> Table:
+def table(catalogue: Catalogue, cohort: Cohort, bounds: Bounds | None, options: Options) -> Table:
     """One cohort, ranked as the options say."""
-    score = rank.ORDERS[options.by]
+    order = cohort.metric and rank.order_of(cohort.metric, options.by)
     entries = queries.entries(catalogue, cohort.id)
     if options.listed_only:
         entries = [entry for entry in entries if not entry.unlisted]
-    shown = entries if options.all_submissions else rank.best_per_author(entries, score)
-    ranked = rank.rank(shown, score)
+    ranked: list[Ranked] = []
+    if order is not None:
+        shown = entries if options.all_submissions else rank.best_per_author(entries, order)
+        ranked = rank.rank(shown, order)
     return Table(
         cohort=cohort,
         population=len(entries),
-        authors=len({entry.author for entry in entries}),
+        authors=len({entry.author for entry in entries if entry.author is not None}),
+        order=order,
         rows=tuple(ranked[: options.limit]),
         unshown=len(ranked[options.limit :]) if options.limit else 0,
-        unscored=sum(score(entry) is None for entry in entries),
-        best_ns=min((entry.latency_ns for entry in entries), default=None),
-        bounds=BoundsFacts.of(bounds),
-        origin=origins.origin(catalogue, cohort.definition_id),
+        unscored=sum(order is None or order.key(entry) is None for entry in entries),
+        best=best_value(cohort, entries),
+        bounds=None if bounds is None or not cohort.is_suite else BoundsFacts.of(bounds),
+        origin=queries.origin(catalogue, cohort.definition_id),
     )
+
+
+def best_value(cohort: Cohort, entries: list[Entry]) -> float | None:
+    """The best primary measurement of a cohort, whatever it is ranked by; None where nobody says which that is."""
+    better = cohort.metric and cohort.metric.better
+    if better is None or not entries:
+        return None
+    values = [entry.value for entry in entries]
+    return min(values) if better == "lower" else max(values)
 
 
 def _apart(catalogue: Catalogue, tables: list[Table]) -> tuple[Verdict, ...]:
@@ -126,8 +141,13 @@ def _facts(catalogue: Catalogue, table: Table) -> Facts:
     cohort = table.cohort
     return comparability.of_cohort(
         definition=cohort.definition,
-        workload=catalogue.held(cohort.suite),
-        protocol=catalogue.held(cohort.protocol),
-        environment=catalogue.held(cohort.environment),
-        bounds=table.bounds.digest,
+        subject=cohort.subject,
+        metric=cohort.metric,
+        key=cohort.key,
+        gpu=cohort.gpu,
+        workload=catalogue.held(cohort.workload),
+        protocol=catalogue.held(cohort.kernel.protocol) if cohort.kernel else None,
+        environment=catalogue.held(cohort.kernel.environment) if cohort.kernel else None,
+        serving=cohort.serving,
+        bounds=table.bounds and table.bounds.digest,
     )

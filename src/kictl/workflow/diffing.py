@@ -61,9 +61,9 @@ class BoundsChange:
     of one that has a number before and after."""
 
     definition: str
-    kernel: str
-    before: str
-    after: str
+    kernel: str | None
+    before: str | None
+    after: str | None
     cases: int
     moved: int
     largest: CaseChange | None
@@ -75,10 +75,10 @@ class DefinitionChange:
     """A definition that is not what it was: which members differ, whether its operation and its cases do."""
 
     definition: str
-    kernel: str
+    kernel: str | None
     members: tuple[str, ...]
     operation: tuple[str, str] | None
-    suite: tuple[str, str] | None
+    suite: tuple[str | None, str | None] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,15 +194,16 @@ def _leaders(catalogue: Catalogue, first: int, second: int, touched: Iterable[To
     }
     changes = []
     for cohort_id in cohorts:
-        old, new = (_leader(catalogue, cohort_id, number) for number in (first, second))
+        (cohort,) = queries.cohorts_where(catalogue, "c.id = ?", cohort_id)
+        old, new = (_leader(catalogue, cohort, number) for number in (first, second))
         if (old and old.submission) != (new and new.submission):
-            (cohort,) = queries.cohorts_where(catalogue, "c.id = ?", cohort_id)
             changes.append(LeaderChange(cohort, old, new))
     yield from sorted(changes, key=lambda c: (c.cohort.definition, c.cohort.gpu, c.cohort.stack or "", c.cohort.id))
 
 
-def _leader(catalogue: Catalogue, cohort_id: int, import_id: int) -> Entry | None:
-    ranked = rank.rank(diffs.entries(catalogue, cohort_id, import_id))
+def _leader(catalogue: Catalogue, cohort: Cohort, import_id: int) -> Entry | None:
+    order = cohort.metric and rank.order_of(cohort.metric)
+    ranked = rank.rank(diffs.entries(catalogue, cohort.id, import_id), order) if order else []
     return ranked[0].entry if ranked else None
 
 
@@ -213,7 +214,8 @@ def _bounds(
         old, new = definition.before, definition.after
         if old is None or (old.bounds, old.is_dummy) == (new.bounds, new.is_dummy):
             continue
-        cases = [queries.bounds(catalogue, definition.id, import_id=number).cases for number in (first, second)]
+        bounds = [queries.bounds(catalogue, definition.id, import_id=number) for number in (first, second)]
+        cases = [item.cases if item else () for item in bounds]
         pairs = _paired(*cases)
         changes = [change for a, b in pairs for change in _case_changes(a, b)]
         yield BoundsChange(
@@ -262,7 +264,7 @@ def _definitions(definitions: Iterable[TouchedDefinition]) -> Iterator[Definitio
         if old is None:
             continue
         members = tuple(_differing(_stated(old), _stated(new)))
-        operation = (old.operation, new.operation) if old.operation != new.operation else None
+        operation = (old.subject, new.subject) if old.subject != new.subject else None
         suite = (old.suite, new.suite) if old.suite != new.suite else None
         if members or operation or suite:
             yield DefinitionChange(definition.name, definition.kernel, members, operation, suite)
@@ -271,7 +273,8 @@ def _definitions(definitions: Iterable[TouchedDefinition]) -> Iterator[Definitio
 def _stated(version: Version) -> Json:
     """What the source said of the definition itself, without its bounds."""
     facts = {name: value for name, value in version.facts.items() if name not in _NOT_THE_DEFINITION}
-    facts["workloads"] = [
-        {name: value for name, value in case.items() if name not in _BOUNDS} for case in facts["workloads"]
-    ]
+    if "workloads" in facts:
+        facts["workloads"] = [
+            {name: value for name, value in case.items() if name not in _BOUNDS} for case in facts["workloads"]
+        ]
     return facts

@@ -6,18 +6,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kictl import canonical, comparability, rank
+from kictl import cohort as cohorts
 from kictl.bounds import BoundsFacts
 from kictl.canonical import Digest
 from kictl.catalogue import dossiers, queries
 from kictl.catalogue.beside import CatalogueContext
-from kictl.catalogue.dossiers import BoundsVersion, NoteRow, ObservationRow, RunRow, SubmissionRow
+from kictl.catalogue.claims import Claims
+from kictl.catalogue.dossiers import BoundsVersion, NoteRow, ObservationRow, RunRow, SubmissionRow, Telling
 from kictl.catalogue.queries import Cohort
 from kictl.catalogue.store import Catalogue
+from kictl.cohort import Metric
 from kictl.comparability import Facts
 from kictl.documents import Document
-from kictl.model import Finding, Json, Manifest
-from kictl.normalize import leaderboard
-from kictl.rank import Entry
+from kictl.model import Bounds, Finding, Json, Manifest, Score
+from kictl.rank import Entry, Order
 from kictl.verify import verify
 from kictl.workflow import naming
 
@@ -26,8 +28,9 @@ from kictl.workflow import naming
 class Placing:
     """Where a run stands in its cohort: among all its runs, and its author among all authors (each by the best run).
 
-    `best` is None where the run is its author's best, else the entry that is. `to_next` is the relative difference to
-    the next faster run, None for the first and beside a latency of 0; `near` says that it is within the portal's noise.
+    `best` is None where the run is its author's best, else the entry that is. `ratio_to_first` says how many times
+    worse the run is than the first, whichever direction is better. `to_next` is the relative difference to the next
+    better run, None for the first and beside a value of 0; `near` says that it is within the noise.
     """
 
     rank: int
@@ -68,45 +71,56 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Dossier:
-    """One run. `standing` is current, superseded or retracted; only a current run has a `placing`.
+    """One run. Only a current run has a `placing`; `entry` is None where it has no primary measurement.
 
     `decides` is what decides whether it may be compared. `observed_bounds` are those in force when the run was first
-    seen, `bounds` the present ones. Manifests that the catalogue does not hold are None. `facts` is the source's own
-    row. `as_of` is the time of the last import.
+    seen, `bounds` the present ones, None where its definition has none. Manifests that the catalogue does not hold are
+    None; `subject` is the operation, or the model of a serving run, and `implementation` its configuration. `siblings`
+    are the other runs of its submission. `told_by` are the first imports of each source that told of it, `claims` what
+    they say of it, its implementation and its source beside manifests. `facts` is the source's own row. `as_of` is the
+    time of the last import.
     """
 
-    name: str
-    submission: str
-    source: str
-    author: str
-    definition: str
-    kernel: str
-    gpu: str
-    stack: str | None
-    standing: str
-    reasons: tuple[str, ...]
-    unlisted: bool
-    latest: Digest
-    entry: Entry
+    row: RunRow
+    entry: Entry | None
     run: Manifest
     implementation: Manifest | None
     project: Manifest | None
-    operation: Manifest | None
+    subject: Manifest | None
     workload: Manifest | None
     protocol: Manifest | None
     environment: Manifest | None
     decides: Facts
-    comparison_key: Digest | None
-    cohort: Cohort | None
+    cohort: Cohort
     placing: Placing | None
-    observed_bounds: BoundsFacts
-    bounds: BoundsFacts
+    observed_bounds: BoundsFacts | None
+    bounds: BoundsFacts | None
     bounds_versions: tuple[BoundsVersion, ...]
     findings: tuple[Finding, ...]
     history: History
+    siblings: tuple[RunRow, ...]
+    told_by: tuple[Telling, ...]
+    claims: Claimed
     notes: tuple[NoteRow, ...]
     facts: Json
     as_of: str | None
+
+    @property
+    def metric(self) -> Metric | None:
+        return self.cohort.metric
+
+    @property
+    def is_serving(self) -> bool:
+        return self.cohort.serving is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What exports say beside manifests: of the run, of its implementation and of its source; empty where none does."""
+
+    run: Json
+    implementation: Json
+    source: Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,54 +145,82 @@ def of_run(catalogue: Catalogue, row: RunRow) -> Dossier:
     """The dossier of a run that was found already."""
     run = catalogue.held(row.run)
     spec = run.spec
-    workload = catalogue.find(Digest(spec["workloadDigest"]))
-    protocol = catalogue.find(Digest(spec["protocolDigest"]))
-    environment = catalogue.find(Digest(spec["environmentDigest"]))
-    observations = dossiers.observations(catalogue, row.submission_id)
-    first_import = next(o.import_id for o in observations if o.run == row.run)
-    observed_bounds = BoundsFacts.of(queries.bounds(catalogue, row.definition_id, import_id=first_import))
-    decides = comparability.facts(
+    (cohort,) = queries.cohorts_where(catalogue, "c.id = ?", row.cohort_id)
+    workload = catalogue.find(cohort.workload)
+    subject = catalogue.find(cohort.subject)
+    protocol, environment = (catalogue.find(part) for part in cohort.kernel) if cohort.kernel else (None, None)
+    observations = dossiers.observations(catalogue, row.submission_id, row.run)
+    first_import = next((o.import_id for o in observations if o.run == row.run), None)
+    observed, bounds = (
+        queries.bounds(catalogue, row.definition_id, import_id=number) if cohort.is_suite else None
+        for number in (first_import, None)
+    )
+    entry = entry_of(row, spec)
+    return Dossier(
+        row=row,
+        entry=entry,
+        run=run,
+        implementation=catalogue.find(Digest(spec.get("implementationDigest") or spec["configurationDigest"])),
+        project=None if row.project_id is None else catalogue.manifest(row.project_id),
+        subject=subject,
+        workload=workload,
+        protocol=protocol,
+        environment=environment,
+        decides=_decides(row, spec, cohort, subject, workload, protocol, environment, observed),
+        cohort=cohort,
+        placing=_placing(catalogue, cohort, row),
+        observed_bounds=observed and BoundsFacts.of(observed),
+        bounds=bounds and BoundsFacts.of(bounds),
+        bounds_versions=tuple(dossiers.bounds_versions(catalogue, row.definition_id)) if bounds else (),
+        findings=_findings(catalogue, row.submission, run, protocol, environment),
+        history=_history(catalogue, row.submission_id, row.source, observations),
+        siblings=tuple(o for o in dossiers.runs_of_submission(catalogue, row.submission_id) if o.run != row.run),
+        told_by=tuple(dossiers.told_by(catalogue, row.submission_id, row.run)),
+        claims=_claimed(catalogue, row, spec),
+        notes=tuple(dossiers.notes(catalogue, row.run)),
+        facts=dossiers.facts(catalogue, row.submission_id, row.run),
+        as_of=dossiers.last_import_at(catalogue),
+    )
+
+
+def _decides(
+    row: RunRow,
+    spec: Json,
+    cohort: Cohort,
+    subject: Manifest | None,
+    workload: Manifest | None,
+    protocol: Manifest | None,
+    environment: Manifest | None,
+    bounds: Bounds | None,
+) -> Facts:
+    if cohort.serving is not None:
+        return comparability.of_serving(
+            spec, model=subject, workload=workload, definition=row.definition, gpu=cohort.gpu
+        )
+    return comparability.facts(
         spec,
         workload=workload,
         protocol=protocol,
         environment=environment,
         definition=row.definition,
-        bounds=observed_bounds.digest,
+        bounds=bounds and bounds.digest,
     )
-    cohort = cohort_of(catalogue, decides, row.definition_id)
-    return Dossier(
-        name=str(run.document["metadata"]["name"]),
-        submission=row.submission,
-        source=row.source,
-        author=row.author,
-        definition=row.definition,
-        kernel=row.kernel,
-        gpu=row.gpu,
-        stack=row.stack,
-        standing="superseded" if row.run != row.latest else row.standing,
-        reasons=row.reasons,
-        unlisted=row.unlisted,
-        latest=row.latest,
-        entry=entry_of(row, spec),
-        run=run,
-        implementation=catalogue.find(Digest(spec["implementationDigest"])),
-        project=catalogue.find(leaderboard.project_manifest(row.author).digest),
-        operation=None if workload is None else catalogue.find(Digest(workload.spec["operationSpecDigest"])),
-        workload=workload,
-        protocol=protocol,
-        environment=environment,
-        decides=decides,
-        comparison_key=decides.key,
-        cohort=cohort,
-        placing=placing(queries.entries(catalogue, cohort.id), row.run) if cohort else None,
-        observed_bounds=observed_bounds,
-        bounds=BoundsFacts.of(queries.bounds(catalogue, row.definition_id)),
-        bounds_versions=tuple(dossiers.bounds_versions(catalogue, row.definition_id)),
-        findings=_findings(catalogue, row.submission, run, protocol, environment),
-        history=_history(catalogue, row.submission_id, observations),
-        notes=tuple(dossiers.notes(catalogue, row.run)),
-        facts=dossiers.facts(catalogue, row.submission_id, row.run),
-        as_of=dossiers.last_import_at(catalogue),
+
+
+def _placing(catalogue: Catalogue, cohort: Cohort, row: RunRow) -> Placing | None:
+    order = cohort.metric and rank.order_of(cohort.metric)
+    return None if order is None else placing(queries.entries(catalogue, cohort.id), row.run, order)
+
+
+def _claimed(catalogue: Catalogue, row: RunRow, spec: Json) -> Claimed:
+    claims = Claims(catalogue)
+    run_id = catalogue.id_of(row.run.raw)
+    implementation = catalogue.id_of(Digest(spec.get("implementationDigest") or spec["configurationDigest"]).raw)
+    table = "serving_runs" if "modelDigest" in spec else "benchmark_runs"
+    return Claimed(
+        run=(run_id and claims.of(table, run_id)) or {},
+        implementation=(implementation and claims.of("implementations", implementation)) or {},
+        source=claims.of("sources", row.source) or {},
     )
 
 
@@ -186,7 +228,7 @@ def ineligible(catalogue: Catalogue, row: SubmissionRow) -> Ineligible:
     """What is known of a submission that is not a run."""
     return Ineligible(
         row=row,
-        history=_history(catalogue, row.id, dossiers.observations(catalogue, row.id)),
+        history=_history(catalogue, row.id, row.source, dossiers.observations(catalogue, row.id)),
         facts=dossiers.facts(catalogue, row.id, None),
         as_of=dossiers.last_import_at(catalogue),
     )
@@ -203,47 +245,45 @@ def _findings(
     return tuple(verify([published], context=CatalogueContext(catalogue, against=True)).findings)
 
 
-def cohort_of(catalogue: Catalogue, decides: Facts, definition_id: int | None = None) -> Cohort | None:
-    """The cohort that a run belongs to, if the catalogue has it; of the one definition, where that is known."""
-    if decides.key is None:
+def cohort_of(catalogue: Catalogue, decides: Facts) -> Cohort | None:
+    """The cohort that a run belongs to, if the catalogue has it."""
+    if decides.key is None or decides.metric is None:
         return None
     found = queries.cohorts_where(
         catalogue,
-        "c.comparison_key = ? AND c.definition_id = coalesce(?, c.definition_id) AND d.name = coalesce(?, d.name)",
-        decides.key.raw,
-        definition_id,
-        decides.definition,
+        "c.key = ? AND c.metric = ? AND d.name = coalesce(?, d.name)",
+        *(decides.key.raw, decides.metric, decides.definition),
     )
     return found[0] if found else None
 
 
-def entry_of(row: RunRow, spec: Json) -> Entry:
-    """The figures of a run, from its own manifest: those of a superseded run are not the submission's present ones."""
-    metrics = spec.get("sourceNative", {}).get("metrics", {})
+def entry_of(row: RunRow, spec: Json) -> Entry | None:
+    """The figures of a run, from its own manifest; None where it has no primary measurement."""
+    measured = cohorts.primary(spec)
+    if measured is None:
+        return None
     return Entry(
         submission=row.submission,
         author=row.author,
-        latency_ns=comparability.latency_ns(spec) or 0,
+        value=measured.value,
         observed_at=spec["observedAt"],
         run_digest=row.run,
         unlisted=row.unlisted,
-        sol_score=metrics.get("sol_score"),
-        avg_speedup=metrics.get("avg_speedup"),
-        fast_1_count=metrics.get("fast_1_count"),
-        fast_1_total=metrics.get("fast_1_total"),
+        score=Score.of(spec),
     )
 
 
-def placing(entries: Iterable[Entry], run: str) -> Placing | None:
+def placing(entries: Iterable[Entry], run: str, order: Order) -> Placing | None:
     """The place of a run among the current runs of its cohort; None where it is not one of them."""
-    ranked = rank.rank(entries)
+    ranked = rank.rank(entries, order)
     position = next((p for p, item in enumerate(ranked) if item.entry.run_digest == run), None)
     if position is None:
         return None
     mine, first = ranked[position], ranked[0].entry
-    authors = rank.rank(rank.best_per_author(item.entry for item in ranked))
-    best = next(item for item in authors if item.entry.author == mine.entry.author)
-    faster = [item.entry.latency_ns for item in ranked if item.rank == mine.rank - 1]
+    authors = rank.rank(rank.best_per_author((item.entry for item in ranked), order), order)
+    best = next(item for item in authors if _same_author(item.entry, mine.entry))
+    better = [item.entry.value for item in ranked if item.rank == mine.rank - 1]
+    to_next = rank.behind(mine.entry.value, better[0], order) if better else None
     return Placing(
         rank=mine.rank,
         runs=len(ranked),
@@ -253,13 +293,21 @@ def placing(entries: Iterable[Entry], run: str) -> Placing | None:
         authors=len(authors),
         best=None if best.entry == mine.entry else best.entry,
         first=first,
-        ratio_to_first=rank.ratio(mine.entry.latency_ns, first.latency_ns),
-        to_next=mine.entry.latency_ns / faster[0] - 1 if faster and faster[0] else None,
+        ratio_to_first=rank.behind(mine.entry.value, first.value, order),
+        to_next=None if to_next is None else to_next - 1,
     )
 
 
-def _history(catalogue: Catalogue, submission_id: int, observations: list[ObservationRow]) -> History:
-    first = observations[0].import_id
+def _same_author(one: Entry, other: Entry) -> bool:
+    """Entries without a named author stand for themselves."""
+    return one == other if one.author is None else one.author == other.author
+
+
+def _history(catalogue: Catalogue, submission_id: int, source: str, observations: list[ObservationRow]) -> History:
+    own = [o for o in observations if o.source == source]
+    if not own:
+        return History(events(observations), tuple(sorted({o.import_id for o in observations})), ())
+    observations, first = own, own[0].import_id
     readings = [reading for reading in dossiers.readings(catalogue, submission_id) if reading[0] >= first]
     changed = {o.import_id: not o.unlisted for o in observations}
     seen: list[int] = []
@@ -293,7 +341,11 @@ def _changes(old: ObservationRow | None, new: ObservationRow, last_run: Digest |
     if old.unlisted != new.unlisted:
         words.append("unlisted" if new.unlisted else "relisted")
     if old.standing != new.standing:
-        words.append({"retracted": "retracted", "ineligible": "changed"}.get(new.standing, "restored"))
+        words.append(
+            {"retracted": "retracted", "ineligible": "changed", "superseded": "superseded", "failed": "changed"}.get(
+                new.standing, "restored"
+            )
+        )
         if words[-1] == "restored" and old.standing == "ineligible":
             words[-1] = "became-run"
     if new.run is not None and last_run is not None and new.run != last_run:

@@ -15,11 +15,12 @@ from kictl.workflow.comparing import Options
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A new record. `gain_ns` and `gain` (relative) are what it took off the record before, None for the first one;
-    `held_days` is how long it stood, up to the next record or the catalogue's last import."""
+    """A new record. `gain_by` (in the unit of the metric) and `gain` (relative) are by how much it is better than the
+    record before, None for the first one; `held_days` is how long it stood, up to the next record or the catalogue's
+    last import."""
 
     entry: rank.Entry
-    gain_ns: int | None
+    gain_by: float | None
     gain: float | None
     held_days: int
     near: bool
@@ -32,7 +33,7 @@ class CohortHistory:
     cohort: Cohort
     runs: int
     steps: tuple[Step, ...]
-    bounds: BoundsFacts
+    bounds: BoundsFacts | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def history(catalogue: Catalogue, pattern: str, options: Options | None = None) 
     cohorts = []
     for table in found.tables:
         entries = queries.entries(catalogue, table.cohort.id)
-        steps = steps_of(rank.record(entries), as_of)
+        steps = () if table.order is None else steps_of(rank.record(entries, table.order), as_of)
         cohorts.append(CohortHistory(table.cohort, len(entries), steps, table.bounds))
     versions = tuple(version for definition in known for version in dossiers.bounds_versions(catalogue, definition))
     return History(found.definition, as_of, tuple(cohorts), versions, found.excluded)
@@ -67,16 +68,16 @@ def steps_of(holders: list[rank.Entry], as_of: str) -> tuple[Step, ...]:
     """The records of a cohort, given who held it, oldest first."""
     steps = []
     for position, entry in enumerate(holders):
-        before = holders[position - 1].latency_ns if position else None
+        before = holders[position - 1].value if position else None
         until = holders[position + 1].observed_at if position + 1 < len(holders) else as_of
-        gain = None if before is None else before - entry.latency_ns
+        gain = None if before is None else abs(before - entry.value)
         steps.append(
             Step(
                 entry,
                 gain,
-                None if before is None or gain is None else gain / before,
+                None if before is None or gain is None else rank.ratio(gain, before),
                 units.days_between(entry.observed_at, until),
-                before is not None and rank.is_near(entry.latency_ns, before),
+                before is not None and rank.is_near(entry.value, before),
             )
         )
     return tuple(steps)

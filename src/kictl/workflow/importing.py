@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from itertools import chain
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from kictl import __version__, patterns, units
-from kictl.catalogue.reports import import_report
+from kictl.canonical import Digest
+from kictl.catalogue.reports import import_report, records_report
 from kictl.catalogue.store import Catalogue
 from kictl.catalogue.writer import ImportWriter
 from kictl.errors import SourceError, UsageError
-from kictl.model import Submission
-from kictl.sources.interface import DefinitionRef, Listing, Reading, Source
+from kictl.model import Manifest, Submission
+from kictl.sources.interface import AtHand, Board, DefinitionRef, Listing, Reading, Records
 
 GIVE_UP = 2
 """Definitions in a row that cannot be had: one must not keep the others away, more are the source itself."""
@@ -70,14 +72,14 @@ class Progress:
 
 
 def run(
-    source: Source,
+    source: Board,
     catalogue: Catalogue,
     selection: Selection,
     *,
     resume: bool = True,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Imports, and returns the report of the whole event. What was committed stays, whatever happens.
+    """Imports a board, and returns the report of the whole event. What was committed stays, whatever happens.
 
     Raises SourceError where definitions could not be read, after all others were; the event waits for the next run.
     """
@@ -118,6 +120,40 @@ def run(
     report = import_report(catalogue, writer.id)
     writer.finish(report)
     return report
+
+
+def run_records(
+    source: Records, catalogue: Catalogue, *, progress: Callable[[Progress], None] = lambda _: None
+) -> dict[str, Any]:
+    """Imports files of records, all of it or nothing, and returns the report of the event."""
+    readings = source.readings(_InCatalogue(catalogue))
+    first = next(readings)  # files that cannot be read make no event
+    writer = ImportWriter.begin(
+        catalogue, source=source.name, origin=source.origin, selection={}, version=__version__, resume=True
+    )
+    rows = 0
+
+    def read() -> Iterator[Reading]:
+        nonlocal rows
+        for reading in chain((first,), readings):
+            yield reading
+            rows += reading.received
+            progress(Progress(0, 0, rows))
+
+    writer.add_all(read())
+    report = records_report(catalogue, writer.id, source.digest(), writer.other_editions)
+    writer.finish(report)
+    return report
+
+
+class _InCatalogue(AtHand):
+    """What the catalogue held before an import."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+
+    def find(self, digest: Digest) -> Manifest | None:
+        return self._catalogue.find(digest)
 
 
 _OF_THE_SOURCE = frozenset({"closed", "deadline", "retry_after", "tls"})

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kictl import patterns, rank, units
-from kictl.bounds import BoundsFacts
+from kictl.bounds import BoundsFacts, gap
 from kictl.catalogue import dossiers, queries
 from kictl.catalogue import leaders as catalogued
 from kictl.catalogue.leaders import Group
 from kictl.catalogue.queries import Cohort
 from kictl.catalogue.store import Catalogue
 from kictl.errors import UsageError
-from kictl.rank import Entry
+from kictl.rank import Entry, Order
 
 PLACES = (1, 5, 10)
 
@@ -28,6 +28,7 @@ class Filter:
     tags: tuple[str, ...] = ()
     authors: tuple[str, ...] = ()
     definitions: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
 
     def groups(self, catalogue: Catalogue) -> Iterator[Group]:
         """The cohorts, each with all its runs. Raises UsageError for a definition pattern that means nothing."""
@@ -40,6 +41,7 @@ class Filter:
                 (not gpus or cohort.gpu in gpus)
                 and (not self.stacks or cohort.stack in self.stacks)
                 and (not names or cohort.definition in names)
+                and (not self.sources or cohort.source in self.sources)
                 and (not self.tags or not set(self.tags).isdisjoint(group.tags))
                 and (not self.authors or any(entry.author in self.authors for entry in group.entries))
             )
@@ -53,8 +55,8 @@ class Leader:
 
     `places` are the entries at first, fifth and tenth place, None where there are fewer. `shared` counts the others
     that have exactly the first's value, `near_ties` those behind it within the portal's noise. `age_days` is how long
-    the first has stood, up to the catalogue's last import. `gap` is the first's latency over the bound, None without
-    a bound.
+    the first has stood, up to the catalogue's last import. `gap` is the first's latency over the bound; both it and
+    `bounds` are None where there are none.
     """
 
     cohort: Cohort
@@ -66,7 +68,7 @@ class Leader:
     shared: int
     near_ties: int
     age_days: int
-    bounds: BoundsFacts
+    bounds: BoundsFacts | None
     gap: float | None
 
     @property
@@ -121,7 +123,7 @@ class Authors:
 
 
 def leaders(
-    catalogue: Catalogue, wanted: Filter | None = None, *, by: str = "latency", sort: str = "definition"
+    catalogue: Catalogue, wanted: Filter | None = None, *, by: str = "metric", sort: str = "definition"
 ) -> Leaders:
     """The leader of every cohort that has a run: by GPU, then stack, then as `sort` says (a name in SORTS)."""
     as_of = _as_of(catalogue)
@@ -134,22 +136,28 @@ def leaders(
     return Leaders(by, as_of, tuple(rows))
 
 
-def authors(catalogue: Catalogue, wanted: Filter | None = None, *, by: str = "latency") -> Authors:
+def authors(catalogue: Catalogue, wanted: Filter | None = None, *, by: str = "metric") -> Authors:
     """Every author of the cohorts asked for, by the number of cohorts led, then near, then entered, then by name."""
     as_of = _as_of(catalogue)
     wanted = wanted or Filter()
     tallies: dict[str, _Tally] = defaultdict(_Tally)
     count = 0
     for group in wanted.groups(catalogue):
-        ranked = _by_author(group, by)
-        count += bool(ranked)
+        order = _order(group, by)
+        ranked = _by_author(group, order)
+        if order is None or not ranked:
+            continue
+        count += 1
         runs = Counter(entry.author for entry in group.entries)
         faster: dict[int, int] = {}
         for position, item in enumerate(ranked):
-            near = _is_near(item.entry, ranked[0].entry, by)
-            tally = tallies[item.entry.author]
-            tally.add(group, item, faster=faster.setdefault(item.rank, position), near=near)
-            tally.runs += runs[item.entry.author]
+            better = faster.setdefault(item.rank, position)
+            if (author := item.entry.author) is None:
+                continue
+            near = _is_near(item.entry, ranked[0].entry, order)
+            tally = tallies[author]
+            tally.add(group, item, faster=better, near=near)
+            tally.runs += runs[author]
     rows = [tally.total(name) for name, tally in tallies.items() if not wanted.authors or name in wanted.authors]
     rows.sort(key=lambda row: (-row.led, -row.near, -row.top_five, -row.entered, row.name))
     return Authors(by, as_of, count, tuple(rows))
@@ -180,11 +188,12 @@ class _Tally:
 
 
 def _leader(group: Group, by: str, as_of: str) -> Leader | None:
-    ranked = _by_author(group, by)
-    if not ranked:
+    order = _order(group, by)
+    ranked = _by_author(group, order)
+    if order is None or not ranked:
         return None
     first = ranked[0].entry
-    bounds = BoundsFacts.of(group.bounds)
+    bounds = group.bounds and BoundsFacts.of(group.bounds)
     return Leader(
         cohort=group.cohort,
         tags=group.tags,
@@ -193,21 +202,23 @@ def _leader(group: Group, by: str, as_of: str) -> Leader | None:
         authors=len(ranked),
         places=tuple(ranked[place - 1].entry if place <= len(ranked) else None for place in PLACES),
         shared=sum(item.rank == 1 for item in ranked) - 1,
-        near_ties=sum(item.rank > 1 and _is_near(item.entry, first, by) for item in ranked),
+        near_ties=sum(item.rank > 1 and _is_near(item.entry, first, order) for item in ranked),
         age_days=units.days_between(first.observed_at, as_of),
         bounds=bounds,
-        gap=first.latency_ns / bounds.sol_bound_ns if bounds.sol_bound_ns else None,
+        gap=gap(first.value, bounds),
     )
 
 
-def _by_author(group: Group, by: str) -> list[rank.Ranked]:
-    score = rank.ORDERS[by]
-    return rank.rank(rank.best_per_author(group.entries, score), score)
+def _order(group: Group, by: str) -> Order | None:
+    return group.cohort.metric and rank.order_of(group.cohort.metric, by)
 
 
-def _is_near(entry: Entry, first: Entry, by: str) -> bool:
-    score = rank.ORDERS[by]
-    mine, best = score(entry), score(first)
+def _by_author(group: Group, order: Order | None) -> list[rank.Ranked]:
+    return [] if order is None else rank.rank(rank.best_per_author(group.entries, order), order)
+
+
+def _is_near(entry: Entry, first: Entry, order: Order) -> bool:
+    mine, best = order.key(entry), order.key(first)
     return mine is not None and best is not None and rank.is_near(mine, best)
 
 
@@ -219,19 +230,20 @@ def _as_of(catalogue: Catalogue) -> str:
 
 
 def _margin(row: Leader) -> float:
-    """The fifth latency over the first: how close the field is."""
+    """How many times worse the fifth is than the first: how close the field is."""
     fifth = row.places[1]
-    ratio = rank.ratio(fifth.latency_ns, row.first.latency_ns) if fifth else None
+    order = row.cohort.metric and rank.order_of(row.cohort.metric)
+    ratio = rank.behind(fifth.value, row.first.value, order) if fifth and order else None
     return float("inf") if ratio is None else ratio
 
 
 SORTS: dict[str, Callable[[Leader], tuple[float | str, ...]]] = {
-    "definition": lambda row: (row.cohort.definition, float(row.outdated)),
+    "definition": lambda row: (row.cohort.definition, float(row.outdated), row.cohort.shape or ""),
     "gap": lambda row: (-(row.gap or 0.0), row.cohort.definition),
     "age": lambda row: (-row.age_days, row.cohort.definition),
     "entries": lambda row: (row.authors, row.runs, row.cohort.definition),
     "contest": lambda row: (-row.near_ties, _margin(row), row.cohort.definition),
-    "leader": lambda row: (row.first.author, row.cohort.definition),
+    "leader": lambda row: (row.first.author or "", row.cohort.definition),
 }
 """Orders of the leaders: by name, the widest gap to the bound first, the oldest first, the fewest authors first, the
 most contested first, by who leads."""

@@ -13,7 +13,7 @@ from kictl.catalogue import dossiers, queries
 from kictl.catalogue.dossiers import RunRow, SubmissionRow
 from kictl.catalogue.store import Catalogue
 from kictl.errors import UsageError
-from kictl.text import cut
+from kictl.text import cut, named
 
 KINDS = ("submission", "run", "cohort", "definition", "author", "import")
 SHOWN = 20
@@ -61,14 +61,20 @@ def run(catalogue: Catalogue, name: str) -> RunRow:
     if isinstance(row, RunRow):
         return row
     raise UsageError(
-        f"submission {row.submission} by {row.author} is not a run: {', '.join(row.reasons)}",
+        f"submission {row.submission} {_not_one_run(row)}",
         code="not_a_run",
         hint=f"'kictl show submission/{row.submission}' shows what is known of it",
     )
 
 
+def _not_one_run(row: SubmissionRow) -> str:
+    if row.runs:
+        return f"has {len(row.runs)} runs, name one of them by its digest"
+    return f"by {named(row.author)} is not a run: {', '.join(row.reasons)}"
+
+
 def submission(catalogue: Catalogue, name: str) -> RunRow | SubmissionRow:
-    """As `run`, but a submission that never was a run is answered too."""
+    """As `run`, but a submission that never was a run, or that has several, is answered too."""
     _refuse_bytes(name)
     kind, slash, rest = name.partition("/")
     wanted = (kind,) if slash and kind in ("submission", "run") else ("submission", "run")
@@ -87,8 +93,14 @@ def row_of(catalogue: Catalogue, found: Subject) -> RunRow | SubmissionRow:
     """The row of a subject that is a run or a submission."""
     if found.kind == "run":
         return dossiers.runs(catalogue, found.key.removeprefix("sha256:"))[0]
-    row = next(r for r in dossiers.submissions(catalogue, found.key) if found.source in (None, r.source))
+    rows = [r for r in dossiers.submissions(catalogue, found.key) if found.source in (None, _owner(r))]
+    row = rows[0]
     return row if row.run is None else dossiers.runs(catalogue, row.run.removeprefix("sha256:"))[0]
+
+
+def _owner(row: SubmissionRow) -> str:
+    """What tells a submission from others with the same id: source and definition."""
+    return f"{row.source}/{row.definition}"
 
 
 def _refuse_bytes(name: str) -> None:
@@ -127,17 +139,21 @@ _TIERS = (_exact, _abbreviated, _partial)
 
 
 def _submissions(catalogue: Catalogue, name: str) -> Iterator[Subject]:
-    source, slash, external_id = name.rpartition("/")
-    rows = dossiers.submissions(catalogue, external_id)
-    several = len(rows) > 1
-    for row in rows:
-        if not slash or row.source == source:
-            yield Subject("submission", row.submission, row.source if several else None)
+    for row in dossiers.submissions(catalogue, name):
+        several = len(dossiers.submissions(catalogue, name)) > 1
+        yield Subject("submission", row.submission, _owner(row) if several else None)
+    # An id may have slashes in it itself: SOURCE/ID and SOURCE/DEFINITION/ID say which of several is meant.
+    parts = name.split("/")
+    for start in range(1, len(parts)):
+        owner, external_id = "/".join(parts[:start]), "/".join(parts[start:])
+        for row in dossiers.submissions(catalogue, external_id):
+            if owner in (row.source, _owner(row)):
+                yield Subject("submission", row.submission, _owner(row))
 
 
 def _digests(catalogue: Catalogue, prefix: str) -> Iterator[Subject]:
     yield from (Subject("run", row.run) for row in dossiers.runs(catalogue, prefix, limit=SHOWN + 1))
-    yield from (Subject("cohort", cohort.comparison_key) for cohort in dossiers.cohorts(catalogue, prefix))
+    yield from (Subject("cohort", cohort.key) for cohort in dossiers.cohorts(catalogue, prefix))
 
 
 def _others(catalogue: Catalogue, kind: str, rest: str) -> list[Subject]:

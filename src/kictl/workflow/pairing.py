@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from kictl import canonical, comparability, rank, schemas
+from kictl import cohort as cohorts
 from kictl.bounds import BoundsFacts
 from kictl.canonical import Digest
 from kictl.catalogue import queries
 from kictl.catalogue.queries import Cohort
 from kictl.catalogue.store import Catalogue
+from kictl.cohort import Metric
 from kictl.comparability import Facts, Reason, Verdict
 from kictl.errors import InputError, UsageError
 from kictl.files import read_bytes
@@ -29,8 +31,8 @@ _SUFFIXES = (".json", ".yaml", ".yml")
 class Candidate:
     """A run to compare, as it was named. `dossier` is None for one that came from a file and is not in the catalogue.
 
-    `latency_ns` is the primary measurement, None where there is none. `added` says that it was not named: it is the
-    first of the others' cohort.
+    `value` is the primary measurement in the unit of `metric`, None where there is none. `added` says that it was not
+    named: it is the first of the others' cohort.
     """
 
     name: str
@@ -40,7 +42,8 @@ class Candidate:
     cohort: Cohort | None
     dossier: Dossier | None
     author: str | None
-    latency_ns: int | None
+    metric: Metric | None
+    value: float | None
     added: bool = False
 
     @property
@@ -52,15 +55,15 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """How one run compares with the fastest of them.
+    """How one run compares with the best of them. `ratio` says how many times worse it is, whichever direction is better.
 
     `closed` is the share of the way from the scoring baseline to the bound that its latency has gone: 0 at the
     baseline, 1 at the bound; None without bounds. `rank` is its place in its cohort; None where it takes none.
     """
 
-    latency_ns: float
+    value: float
     ratio: float | None
-    difference_ns: float
+    difference: float
     closed: float | None
     rank: int | None
     tied: bool
@@ -123,8 +126,9 @@ def _from_dossier(name: str, found: Dossier, *, added: bool = False) -> Candidat
         found.decides,
         found.cohort,
         found,
-        found.author,
-        found.entry.latency_ns,
+        found.row.author,
+        found.metric,
+        found.entry and found.entry.value,
         added,
     )
 
@@ -138,6 +142,7 @@ def _from_file(catalogue: Catalogue | None, name: str, data: bytes) -> Candidate
     if catalogue is not None and (row := naming.known_run(catalogue, run.digest)) is not None:
         return _from_dossier(name, dossier.of_run(catalogue, row))
     spec = run.spec
+    measured = cohorts.primary(spec)
     decides = comparability.facts(
         spec,
         workload=_referred(catalogue, spec["workloadDigest"]),
@@ -145,7 +150,9 @@ def _from_file(catalogue: Catalogue | None, name: str, data: bytes) -> Candidate
         environment=manifests.get("environment") or _referred(catalogue, spec["environmentDigest"]),
     )
     cohort = dossier.cohort_of(catalogue, decides) if catalogue is not None else None
-    return Candidate(name, run.digest, spec, decides, cohort, None, None, comparability.latency_ns(spec))
+    return Candidate(
+        name, run.digest, spec, decides, cohort, None, None, measured and measured.metric, measured and measured.value
+    )
 
 
 def _read(name: str, data: bytes) -> Any:
@@ -180,7 +187,9 @@ def _best(catalogue: Catalogue, runs: Sequence[Candidate]) -> Candidate | None:
     cohort = next((run.cohort for run in runs), None)
     if cohort is None:
         raise UsageError("the catalogue does not hold the cohort of the first run", code="unknown_cohort")
-    first = next((ranked.entry for ranked in rank.rank(queries.entries(catalogue, cohort.id))), None)
+    order = cohort.metric and rank.order_of(cohort.metric)
+    ranked = rank.rank(queries.entries(catalogue, cohort.id), order) if order else []
+    first = ranked[0].entry if ranked else None
     if first is None or first.run_digest in {run.digest for run in runs}:
         return None
     return _from_dossier(first.submission, dossier.dossier(catalogue, f"run/{first.run_digest}"), added=True)
@@ -190,7 +199,7 @@ def _remarks(runs: Sequence[Candidate]) -> list[Reason]:
     """What is to be known of a comparison, though it does not forbid it."""
     digests = [str(run.digest) for run in runs]
     submissions = [run.run.get("sourceNative", {}).get("externalId") for run in runs]
-    standings = [run.dossier.standing if run.dossier else None for run in runs]
+    standings = [run.dossier.row.standing if run.dossier else None for run in runs]
     found = []
     if len(set(digests)) < len(digests):
         found.append(Reason("same-run", "the same run is given more than once", tuple(digests)))
@@ -199,9 +208,10 @@ def _remarks(runs: Sequence[Candidate]) -> list[Reason]:
     if any(standing not in ("current", None) for standing in standings):
         message = f"not every run is current: {comparability.spread([s or 'from a file' for s in standings])}"
         found.append(Reason("not-current", message, tuple(standings)))
+    present = [run.dossier.bounds if run.dossier else None for run in runs]
     moved = [
-        run.dossier.bounds.digest if run.dossier and run.dossier.bounds.digest != run.decides.bounds else None
-        for run in runs
+        bounds.digest if bounds and bounds.digest != run.decides.bounds else None
+        for run, bounds in zip(runs, present, strict=True)
     ]
     if any(moved):
         now = [f"now {digest[:19]}…" if digest else "as they were" for digest in moved]
@@ -214,25 +224,26 @@ def _bounds(catalogue: Catalogue | None, runs: Sequence[Candidate]) -> BoundsFac
     cohort = next((run.cohort for run in runs if run.cohort), None)
     if catalogue is None or cohort is None:
         return None
-    return BoundsFacts.of(queries.bounds(catalogue, cohort.definition_id))
+    bounds = queries.bounds(catalogue, cohort.definition_id) if cohort.is_suite else None
+    return bounds and BoundsFacts.of(bounds)
 
 
 def _measured(runs: Sequence[Candidate], bounds: BoundsFacts | None) -> tuple[Measured, ...]:
-    latencies = [run.latency_ns for run in runs]
-    known = [ns for ns in latencies if ns is not None]
-    if len(known) < len(latencies):
+    values = [run.value for run in runs if run.value is not None]
+    order = runs[0].metric and rank.order_of(runs[0].metric)
+    if order is None or len(values) < len(runs):
         return ()
-    fastest = min(known)
+    best = min(values) if order.better == "lower" else max(values)
     return tuple(
         Measured(
-            ns,
-            rank.ratio(ns, fastest),
-            ns - fastest,
-            _closed(ns, bounds),
+            value,
+            rank.behind(value, best, order),
+            abs(value - best),
+            _closed(value, bounds),
             run.dossier.placing.rank if run.dossier and run.dossier.placing else None,
             bool(run.dossier and run.dossier.placing and run.dossier.placing.tied),
         )
-        for run, ns in zip(runs, known, strict=True)
+        for run, value in zip(runs, values, strict=True)
     )
 
 

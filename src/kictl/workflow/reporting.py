@@ -8,9 +8,9 @@ from functools import cached_property
 
 from kictl import patterns, rank
 from kictl.canonical import Digest
-from kictl.catalogue import dossiers, origins, queries
+from kictl.catalogue import dossiers, queries
 from kictl.catalogue.dossiers import RunRow
-from kictl.catalogue.origins import Origin
+from kictl.catalogue.queries import Origin
 from kictl.catalogue.store import Catalogue
 from kictl.errors import CatalogueError, UsageError
 from kictl.workflow import comparing, dossier, history, leaders
@@ -42,7 +42,7 @@ class CohortReport:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionReport:
-    """One definition. `withdrawn` are its retracted and superseded runs; `origins` are the imports that read it last,
+    """One definition. `withdrawn` are its retracted, superseded and failed runs; `origins` are the imports that read it last,
     one for each source."""
 
     name: str
@@ -140,7 +140,7 @@ class Report:
         past = history.history(self.catalogue, name, self._options)
         facts = dossiers.definition_facts(self.catalogue, ids[-1])
         title = facts.get("title")
-        read = (origins.origin(self.catalogue, definition_id) for definition_id in ids)
+        read = (queries.origin(self.catalogue, definition_id) for definition_id in ids)
         return DefinitionReport(
             name=name,
             title=title if isinstance(title, str) and title != name else None,
@@ -148,11 +148,13 @@ class Report:
             comparison=found,
             history=past,
             cohorts=tuple(
-                CohortReport(
-                    table, tuple(rank.rank(queries.entries(self.catalogue, table.cohort.id))), records, past.as_of
-                )
+                CohortReport(table, self._ranked(table), records, past.as_of)
                 for table, records in zip(found.tables, past.cohorts, strict=True)
             ),
-            withdrawn=tuple(row for row in self._rows(ids) if row.run != row.latest or row.standing != "current"),
+            withdrawn=tuple(row for row in self._rows(ids) if row.standing != "current"),
             origins=tuple(origin for origin in read if origin is not None),
         )
+
+    def _ranked(self, table: Table) -> tuple[rank.Ranked, ...]:
+        order = table.cohort.metric and rank.order_of(table.cohort.metric)
+        return tuple(rank.rank(queries.entries(self.catalogue, table.cohort.id), order)) if order else ()

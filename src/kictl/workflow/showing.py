@@ -9,11 +9,11 @@ from kictl import rank, units
 from kictl.bounds import BoundsFacts
 from kictl.catalogue import dossiers, queries
 from kictl.catalogue import leaders as catalogued
-from kictl.catalogue.dossiers import BoundsVersion, ImportRow, RunRow
+from kictl.catalogue.dossiers import BoundsVersion, ImportRow, RunRow, SubmissionRow
 from kictl.catalogue.queries import Cohort
 from kictl.catalogue.store import Catalogue
 from kictl.errors import UsageError
-from kictl.model import Bounds, Json
+from kictl.model import Bounds, Json, Manifest
 from kictl.workflow import comparing, dossier, naming
 from kictl.workflow.comparing import Comparison
 from kictl.workflow.dossier import Dossier, Ineligible
@@ -37,12 +37,12 @@ class DefinitionSheet:
 
     name: str
     source: str
-    kernel: str
+    kernel: str | None
     facts: Json
-    operation: str
-    suite: str
-    bounds: Bounds
-    means: BoundsFacts
+    subject: Manifest
+    suite: str | None
+    bounds: Bounds | None
+    means: BoundsFacts | None
     bounds_versions: tuple[BoundsVersion, ...]
     cohorts: tuple[CohortLine, ...]
     excluded: dict[str, int]
@@ -50,7 +50,8 @@ class DefinitionSheet:
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """A cohort that an author has current runs in, with the place of the best one among the authors."""
+    """A cohort that an author has current runs in, with the place of the best one among the authors. `ratio_to_first`
+    says how many times worse that is than the first, whichever direction is better."""
 
     cohort: Cohort
     best: rank.Entry
@@ -70,7 +71,15 @@ class AuthorSheet:
     excluded: dict[str, int]
 
 
-Sheet = Dossier | Ineligible | tuple[DefinitionSheet, ...] | Comparison | AuthorSheet | ImportRow
+@dataclass(frozen=True, slots=True)
+class SubmissionSheet:
+    """A submission with several runs, one of each workload for example."""
+
+    row: SubmissionRow
+    runs: tuple[tuple[RunRow, Cohort, rank.Entry | None], ...]
+
+
+Sheet = Dossier | Ineligible | SubmissionSheet | tuple[DefinitionSheet, ...] | Comparison | AuthorSheet | ImportRow
 
 
 def show(catalogue: Catalogue, name: str) -> Sheet:
@@ -81,7 +90,9 @@ def show(catalogue: Catalogue, name: str) -> Sheet:
     subject = naming.subject(catalogue, name)
     if subject.kind in ("submission", "run"):
         row = naming.row_of(catalogue, subject)
-        return dossier.of_run(catalogue, row) if isinstance(row, RunRow) else dossier.ineligible(catalogue, row)
+        if isinstance(row, RunRow):
+            return dossier.of_run(catalogue, row)
+        return _submission(catalogue, row) if row.runs else dossier.ineligible(catalogue, row)
     if subject.kind == "definition":
         known = [known for known in queries.definitions(catalogue) if known.name == subject.key]
         return tuple(_definition(catalogue, definition) for definition in known)
@@ -113,9 +124,17 @@ def annotate(catalogue: Catalogue, name: str, *, kind: str, text: str) -> RunRow
     return run
 
 
+def _submission(catalogue: Catalogue, row: SubmissionRow) -> SubmissionSheet:
+    runs = []
+    for run in dossiers.runs_of_submission(catalogue, row.id):
+        (cohort,) = queries.cohorts_where(catalogue, "c.id = ?", run.cohort_id)
+        runs.append((run, cohort, dossier.entry_of(run, catalogue.held(run.run).spec)))
+    return SubmissionSheet(row, tuple(runs))
+
+
 def _definition(catalogue: Catalogue, known: queries.Known) -> DefinitionSheet:
     bounds = queries.bounds(catalogue, known.id)
-    operation, suite = dossiers.current_manifests(catalogue, known.id)
+    subject, suite = dossiers.current_manifests(catalogue, known.id)
     excluded: Counter[str] = Counter()
     for _, _, reason, count in queries.excluded(catalogue, known.id):
         excluded[reason] += count
@@ -124,10 +143,10 @@ def _definition(catalogue: Catalogue, known: queries.Known) -> DefinitionSheet:
         source=known.source,
         kernel=known.external_id,
         facts=dossiers.definition_facts(catalogue, known.id),
-        operation=operation,
+        subject=catalogue.held(subject),
         suite=suite,
         bounds=bounds,
-        means=BoundsFacts.of(bounds),
+        means=bounds and BoundsFacts.of(bounds),
         bounds_versions=tuple(dossiers.bounds_versions(catalogue, known.id)),
         cohorts=tuple(_line(catalogue, cohort) for cohort in queries.cohorts(catalogue, known.id)),
         excluded=dict(sorted(excluded.items())),
@@ -135,9 +154,11 @@ def _definition(catalogue: Catalogue, known: queries.Known) -> DefinitionSheet:
 
 
 def _line(catalogue: Catalogue, cohort: Cohort) -> CohortLine:
-    ranked = rank.rank(queries.entries(catalogue, cohort.id))
-    authors = {item.entry.author for item in ranked}
-    return CohortLine(cohort, len(ranked), len(authors), ranked[0].entry if ranked else None)
+    entries = queries.entries(catalogue, cohort.id)
+    order = cohort.metric and rank.order_of(cohort.metric)
+    ranked = rank.rank(entries, order) if order else []
+    authors = {entry.author for entry in entries if entry.author is not None}
+    return CohortLine(cohort, len(entries), len(authors), ranked[0].entry if ranked else None)
 
 
 def _cohort(catalogue: Catalogue, key: str) -> Comparison:
@@ -154,17 +175,18 @@ def _cohort(catalogue: Catalogue, key: str) -> Comparison:
     tables = [
         comparing.table(catalogue, cohort, queries.bounds(catalogue, cohort.definition_id), options) for cohort in found
     ]
-    return Comparison(found[0].definition, options.by, tuple(tables), {})
+    return Comparison(found[0].definition, tuple(tables), {})
 
 
 def _author(catalogue: Catalogue, name: str) -> AuthorSheet:
     entered = []
     for group in catalogued.groups(catalogue):
         mine = [entry for entry in group.entries if entry.author == name]
-        if mine:
-            ranked = rank.rank(rank.best_per_author(group.entries))
+        order = group.cohort.metric and rank.order_of(group.cohort.metric)
+        if mine and order:
+            ranked = rank.rank(rank.best_per_author(group.entries, order), order)
             item = next(item for item in ranked if item.entry.author == name)
-            ratio = rank.ratio(item.entry.latency_ns, ranked[0].entry.latency_ns)
+            ratio = rank.behind(item.entry.value, ranked[0].entry.value, order)
             entered.append(Entered(group.cohort, item.entry, item.rank, item.tied, len(ranked), len(mine), ratio))
     excluded = Counter(
         f"retracted: {row.reasons[0]}" if row.standing == "retracted" else row.reasons[0]

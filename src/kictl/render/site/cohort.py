@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kictl.rank import Entry, Ranked, ratio
-from kictl.render import comparison, numbers, svg
+from kictl import rank
+from kictl.rank import Entry, Ranked
+from kictl.render import comparison, measure, numbers, svg
 from kictl.render.html import Child, Markup, element
 from kictl.render.site import layout
 from kictl.render.site.layout import number
@@ -29,11 +30,6 @@ def anchor(key: str) -> str:
     return f"cohort-{key[7:23]}"
 
 
-def title(gpu: str, stack: str | None) -> str:
-    """A cohort for people."""
-    return f"{gpu} · stack {stack or 'not stated'}"
-
-
 @dataclass(frozen=True)
 class Section:
     """What the parts of a section share. `name` is the prefix of its ids, `rows` the most rows of its ranking and
@@ -45,38 +41,45 @@ class Section:
     rows: int
 
     @property
-    def unit(self) -> numbers.Unit:
-        return numbers.unit_for(self.report.table.best_ns)
+    def unit(self) -> measure.Scale:
+        return measure.Scale.of(self.report.table.cohort.metric, self.report.table.best)
 
     @property
     def title(self) -> str:
         cohort = self.report.table.cohort
-        return f"{cohort.definition}, {title(cohort.gpu, cohort.stack)}"
+        return f"{cohort.definition}, {comparison.cohort_title(cohort)}"
+
+    @property
+    def measured(self) -> str:
+        """What the values are, as it begins a sentence."""
+        metric = self.report.table.cohort.metric
+        return "Result" if metric is None else metric.name.replace("_", " ").capitalize()
+
+    @property
+    def is_lower_better(self) -> bool:
+        metric = self.report.table.cohort.metric
+        return metric is None or metric.better == "lower"
 
     def markup(self) -> Markup:
         """The whole section."""
         table, cohort = self.report.table, self.report.table.cohort
-        mark = anchor(cohort.comparison_key)
-        runs, authors, cases = (
-            counted(table.population, "run"),
-            counted(table.authors, "author"),
-            counted(cohort.cases, "case"),
-        )
+        mark = anchor(cohort.key)
+        runs, authors = counted(table.population, "run"), counted(table.authors, "author")
         body: list[Child] = [
-            element("h2", title(cohort.gpu, cohort.stack), id=mark),
-            element("p", f"{runs} by {authors} on {cases}.", class_="lead"),
+            element("h2", comparison.cohort_title(cohort), id=mark),
+            element("p", f"{runs} by {authors}; {comparison.table_order(table)}.", class_="lead"),
         ]
         if table.rows:
             body += [self._bars(), self._ranking(), self._notes(), self._record(), self._all()]
         digests = [
-            ("comparison key", cohort.comparison_key),
-            ("bounds", table.bounds.digest),
-            ("operation", cohort.operation),
-            ("suite", cohort.suite),
-            ("protocol", cohort.protocol),
-            ("environment", cohort.environment),
+            ("cohort key" if cohort.serving else "comparison key", cohort.key),
+            ("bounds", table.bounds and table.bounds.digest),
+            ("model" if cohort.serving else "operation", cohort.subject),
+            ("suite" if cohort.is_suite else "workload", cohort.workload),
+            ("protocol", cohort.kernel and cohort.kernel.protocol),
+            ("environment", cohort.kernel and cohort.kernel.environment),
         ]
-        body.append(layout.facts([(name, layout.digest(digest)) for name, digest in digests]))
+        body.append(layout.facts([(name, layout.digest(digest)) for name, digest in digests if digest]))
         return element("section", body, aria_labelledby=mark)
 
     def _bars(self) -> Markup:
@@ -84,8 +87,8 @@ class Section:
         items = [
             svg.Bar(
                 named(ranked.entry.author),
-                ranked.entry.latency_ns,
-                self.unit.show(ranked.entry.latency_ns),
+                ranked.entry.value,
+                self.unit.show(ranked.entry.value),
                 place=_place(ranked),
                 first=ranked.rank == 1,
             )
@@ -95,42 +98,43 @@ class Section:
         leads = f"{items[0].label} leads with {items[0].note} {self.unit.name}"
         chart = svg.bars(
             f"{self.name}-bars",
-            f"Latency of the first {len(rows)} of {counted(self.report.table.authors, 'author')} in {self.title}",
+            f"{self.measured} of the first {len(rows)} of {counted(self.report.table.authors, 'author')} in {self.title}",
             "; ".join([leads, *(mark.label for mark in marks), "the table below has the same numbers"]),
             items,
             marks,
             layout.ticks(self.unit),
         )
-        return layout.figure(f"Latency in {self.unit.name}, best run of each author; shorter is faster.", chart, "bars")
+        better = "shorter" if self.is_lower_better else "longer"
+        caption = f"{self.measured} in {self.unit.name}, best run of each author; {better} is better."
+        return layout.figure(caption, chart, "bars")
 
     def _ranking(self) -> Markup:
         table = self.report.table
-        names = ("run", self.unit.name, "ratio", "SOL score", "speedup", "faster")
+        scored = ("SOL score", "speedup", "faster") if table.cohort.has_scores else ()
+        names = ("run", self.unit.name, "ratio", *scored)
         columns = [("#", "n"), ("author", None), *((name, "n") for name in names), ("date", None), ("digest", None)]
         rows = [
-            self._reference("SOL bound", table.bounds.sol_bound_ns),
+            self._reference("SOL bound", table.bounds and table.bounds.sol_bound_ns, len(columns)),
             *(self._row(ranked) for ranked in table.rows[: self.rows]),
-            self._reference("scoring baseline", table.bounds.scoring_baseline_ns),
+            self._reference("scoring baseline", table.bounds and table.bounds.scoring_baseline_ns, len(columns)),
         ]
         hidden = len(table.rows) - self.rows
         more = f"; {hidden} more are in the JSON beside this page" if hidden > 0 else ""
-        caption = f"Ranked by latency, the best run of each author{more}"
+        caption = f"Ranked by {self.measured.lower()}, the best run of each author{more}"
         return layout.table(caption, columns, [row for row in rows if row is not None], name=f"{self.name}-ranking")
 
     def _row(self, ranked: Ranked) -> Markup:
-        entry = ranked.entry
-        faster = "–" if entry.fast_1_count is None else f"{entry.fast_1_count}/{entry.fast_1_total or '–'}"
-        times = numbers.ratio(ratio(entry.latency_ns, self.report.table.rows[0].entry.latency_ns))
+        entry, table = ranked.entry, self.report.table
+        order = rank.order_of(table.cohort.metric) if table.cohort.metric else None
+        times = numbers.ratio(order and rank.behind(entry.value, table.rows[0].entry.value, order))
         return layout.row(
             [
                 number(_place(ranked)),
                 ("name", layout.author(entry.author)),
                 number(self._run(entry)),
-                number(self.unit.show(entry.latency_ns)),
+                number(self.unit.show(entry.value)),
                 number(f"{comparison.NEAR * ranked.near}{times}"),
-                number(numbers.score(entry.sol_score)),
-                number(numbers.ratio(entry.avg_speedup)),
-                number(faster),
+                *(number(cell) for cell in (comparison.score_cells(entry) if table.cohort.has_scores else ())),
                 ("date", numbers.day(entry.observed_at)),
                 layout.digest(entry.run_digest, 8),
             ],
@@ -138,11 +142,11 @@ class Section:
             kind="first" if ranked.rank == 1 else None,
         )
 
-    def _reference(self, name: str, ns: float | None) -> Markup | None:
+    def _reference(self, name: str, ns: float | None, width: int) -> Markup | None:
         if ns is None:
             return None
-        shown = numbers.ratio(ratio(ns, self.report.table.rows[0].entry.latency_ns))
-        cells = ["", name, "", number(self.unit.show(ns)), number(shown), *[""] * 5]
+        shown = numbers.ratio(rank.ratio(ns, self.report.table.rows[0].entry.value))
+        cells = ["", name, "", number(self.unit.show(ns)), number(shown), *[""] * (width - 5)]
         return layout.row(cells, head=1, kind="reference")
 
     def _run(self, entry: Entry) -> Child:
@@ -163,7 +167,7 @@ class Section:
                     number(str(place)),
                     ("name", layout.author(step.entry.author)),
                     number(self._run(step.entry)),
-                    number(self.unit.show(step.entry.latency_ns)),
+                    number(self.unit.show(step.entry.value)),
                     number(f"{comparison.NEAR * step.near}{numbers.percent(step.gain)}"),
                     ("date", numbers.day(step.entry.observed_at)),
                     number(str(step.held_days)),
@@ -172,9 +176,9 @@ class Section:
             )
             for place, step in enumerate(steps, len(every) - len(steps) + 1)
         ]
-        caption = "Every run that was the fastest when it was observed"
+        caption = "Every run that was the best when it was observed"
         if len(steps) < len(every):
-            caption = f"The last {len(steps)} of {len(every)} runs that were the fastest; all are in the JSON"
+            caption = f"The last {len(steps)} of {len(every)} runs that were the best; all are in the JSON"
         return [
             element("h3", "Record history", id=f"{self.name}-history"),
             *([self._steps(steps, len(every))] if len(steps) > 1 else []),
@@ -193,7 +197,7 @@ class Section:
         chart = svg.steps(
             f"{self.name}-steps",
             f"The record of {self.title}, over time",
-            f"{counted(count, 'record')}, the last {self.unit.show(last.latency_ns)} {self.unit.name}"
+            f"{counted(count, 'record')}, the last {self.unit.show(last.value)} {self.unit.name}"
             f" by {named(last.author)}; the table below has the same numbers",
             [_point(step.entry) for step in steps],
             [_point(entry) for entry in dots],
@@ -204,7 +208,7 @@ class Section:
         )
         which = f"one of the {len(dots)} newest others" if len(dots) < len(others) else "another run"
         caption = (
-            f"Latency in {self.unit.name} on a logarithmic scale, by date of observation;"
+            f"{self.measured} in {self.unit.name} on a logarithmic scale, by date of observation;"
             f" each number is a new record, each dot {which}."
         )
         return layout.figure(caption, chart, "steps")
@@ -219,7 +223,7 @@ class Section:
                     number(_place(ranked)),
                     ("name", layout.author(ranked.entry.author)),
                     number(self._run(ranked.entry)),
-                    number(self.unit.show(ranked.entry.latency_ns)),
+                    number(self.unit.show(ranked.entry.value)),
                     ("date", numbers.day(ranked.entry.observed_at)),
                 ],
                 head=1,
@@ -233,7 +237,7 @@ class Section:
         return element(
             "details",
             element("summary", f"{shown}, not only the best of each author"),
-            layout.table(f"{shown}, ranked by latency{more}", columns, rows, name=f"{self.name}-all"),
+            layout.table(f"{shown}, ranked by {self.measured.lower()}{more}", columns, rows, name=f"{self.name}-all"),
         )
 
 
@@ -243,7 +247,7 @@ def markup(report: CohortReport, *, name: str, link: Link, rows: int) -> Markup:
 
 
 def _point(entry: Entry) -> svg.Point:
-    return svg.Point(entry.observed_at, entry.latency_ns or numbers.SHORTEST)
+    return svg.Point(entry.observed_at, entry.value or numbers.SHORTEST)
 
 
 def _place(ranked: Ranked) -> str:

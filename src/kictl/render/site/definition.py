@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from kictl.comparability import EXCLUDED, WHY
 from kictl.rank import POLICY
-from kictl.render import comparison, history, html, numbers
+from kictl.render import comparison, history, html, measure, numbers
 from kictl.render.html import Child, Markup, element
 from kictl.render.site import cohort, layout
 from kictl.render.site.cohort import Link
@@ -33,7 +33,10 @@ def to_json(report: DefinitionReport, catalogue: str) -> dict[str, Any]:
     return {
         **comparison.to_json(report.comparison),
         "runs": [
-            {"comparison_key": found.table.cohort.comparison_key, "rows": [comparison.row_json(r) for r in found.runs]}
+            {
+                "comparison_key": found.table.cohort.key,
+                "rows": [comparison.row_json(found.table, r) for r in found.runs],
+            }
             for found in report.cohorts
         ],
         "history": history.to_json(report.history),
@@ -80,7 +83,7 @@ def _about(report: DefinitionReport) -> str:
         f" snapshot {origin.snapshot_digest or 'not complete'}"
         for origin in report.origins
     )
-    return f"From {read or 'no import'}. Ranked by latency (policy {POLICY}), each comparison key by itself."
+    return f"From {read or 'no import'}. Ranked by policy {POLICY}, each comparison key by itself."
 
 
 def _contents(report: DefinitionReport, most: int) -> Markup | None:
@@ -88,8 +91,8 @@ def _contents(report: DefinitionReport, most: int) -> Markup | None:
         return None
     items = []
     for found in report.cohorts[:most]:
-        table, key = found.table, found.table.cohort.comparison_key
-        name = cohort.title(table.cohort.gpu, table.cohort.stack)
+        table, key = found.table, found.table.cohort.key
+        name = comparison.cohort_title(table.cohort)
         link = element("a", name, href=f"#{cohort.anchor(key)}")
         items.append(element("li", link, f" ({counted(table.population, 'run')})"))
     if most < len(report.cohorts):
@@ -118,13 +121,13 @@ def _rest(report: DefinitionReport, link: Link, most: int) -> Markup | None:
 
 def _line(found: CohortReport, link: Link) -> Markup:
     table = found.table
-    name = f"{cohort.title(table.cohort.gpu, table.cohort.stack)}: {counted(table.population, 'run')}"
+    name = f"{comparison.cohort_title(table.cohort)}: {counted(table.population, 'run')}"
     leads: list[Child] = []
     if table.rows:
-        first, unit = table.rows[0].entry, numbers.unit_for(table.best_ns)
+        first, scale = table.rows[0].entry, measure.Scale.of(table.cohort.metric, table.best)
         run = layout.link(first.submission, link(first.submission, first.run_digest))
-        leads = [f", first {unit.show(first.latency_ns)} {unit.name} by ", layout.author(first.author), " with ", run]
-    return element("li", name, leads, id=cohort.anchor(table.cohort.comparison_key))
+        leads = [f", first {scale.with_unit(first.value)} by ", layout.author(first.author), " with ", run]
+    return element("li", name, leads, id=cohort.anchor(table.cohort.key))
 
 
 def _apart(report: DefinitionReport) -> Markup | None:
@@ -132,13 +135,13 @@ def _apart(report: DefinitionReport) -> Markup | None:
         return None
     first, *others = (table.cohort for table in report.comparison.tables)
     items = [
-        element("li", f"{cohort.title(other.gpu, other.stack)}: ", "; ".join(WHY[r.code] for r in verdict.reasons))
+        element("li", f"{comparison.cohort_title(other)}: ", "; ".join(WHY[r.code] for r in verdict.reasons))
         for other, verdict in zip(others[:LINES], report.comparison.apart[:LINES], strict=True)
     ]
     return element(
         "details",
         element("summary", "Why these are not one ranking"),
-        element("p", f"Beside {cohort.title(first.gpu, first.stack)}:"),
+        element("p", f"Beside {comparison.cohort_title(first)}:"),
         element("ul", items),
     )
 
@@ -165,7 +168,8 @@ def _unranked(report: DefinitionReport, link: Link) -> Markup | None:
 def _withdrawn(report: DefinitionReport, link: Link) -> list[Markup]:
     items = []
     for row in report.withdrawn[:WITHDRAWN]:
-        why = "superseded" if row.run != row.latest else ", ".join(("retracted", *row.reasons))
+        why = row.status if row.standing == "failed" else row.standing
+        why = ", ".join((why, *row.reasons)) if row.standing == "retracted" else why
         name = layout.link(row.submission, link(row.submission, row.run))
         items.append(element("li", name, " by ", layout.author(row.author), f": {why}"))
     if len(report.withdrawn) > WITHDRAWN:

@@ -27,9 +27,9 @@ def files(report: Report) -> Iterator[tuple[str, bytes]]:
         yield _json(path, definition.to_json(found, catalogue))
         yield _html(path, definition.page(found, link, data=_beside(path)))
     for dossier in report.runs():
-        path = _run(dossier.submission, dossier.run.digest)
+        path = _run(dossier.row.submission, dossier.run.digest)
         yield _json(path, sheets.to_json(dossier))
-        place = f"../{_definition(dossier.definition)}.html"
+        place = f"../{_definition(dossier.row.definition)}.html"
         yield _html(path, run.page(dossier, place, link, data=_beside(path), catalogue=catalogue))
     yield from _index(report, catalogue)
     report.settle()

@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
-from kictl.render import html, numbers, svg
+from kictl.cohort import Metric
+from kictl.model import SOL_EXECBENCH
+from kictl.render import html, leaders, measure, numbers, svg
 from kictl.render.html import Markup, element
 from kictl.render.site import cohort, layout
 from kictl.render.site.cohort import Link
@@ -60,8 +62,18 @@ class Index:
         yield "index", self.leaders, first
 
     def _groups(self) -> Iterator[tuple[str, Iterator[Leader]]]:
-        for key, rows in groupby(self.leaders.rows, lambda row: (row.cohort.gpu, row.cohort.stack)):
-            yield cohort.title(*key), rows
+        """By GPU, stack, source and metric: in a table of leaders all values have one unit."""
+        groups = groupby(self.leaders.rows, lambda row: (row.cohort.gpu, row.cohort.stack, row.cohort.source))
+        for (gpu, stack, source), rows in groups:
+            of_metric: dict[Metric | None, list[Leader]] = {}
+            for row in rows:
+                of_metric.setdefault(row.cohort.metric, []).append(row)
+            for metric, found in of_metric.items():
+                stated = f" · stack {stack or 'not stated'}" if stack is not None or source == SOL_EXECBENCH else ""
+                of_source = (
+                    "" if source == SOL_EXECBENCH else f" · {source} · {measure.described(metric)}" if metric else ""
+                )
+                yield f"{gpu}{stated}{of_source}", iter(found)
 
     def _page(self, sections: Sequence[Markup]) -> str:
         rows = self.leaders.rows
@@ -120,7 +132,7 @@ class _Group:
         """The same in parts whose rows fit on a page each."""
         starts, size = [0], 0
         for position, row in enumerate(self.rows):
-            size += (length := len(_row(row, self.index).encode()))
+            size += (length := len(_row(row, self.index, bounded=row.bounds is not None).encode()))
             if size > PART and position > starts[-1]:
                 starts.append(position)
                 size = length
@@ -141,7 +153,9 @@ class _Group:
         return layout.page(title, crumbs, body, data=f"{self.path}.json", about=self.index.about)
 
     def _content(self) -> list[Markup | None]:
-        names = ("µs", "gap to bound", "near-ties", "authors", "runs")
+        unit = leaders.unit_of(self.rows[0].cohort.metric)
+        bounded = any(row.bounds for row in self.rows)
+        names = (unit, *(["gap to bound"] if bounded else []), "near-ties", "authors", "runs")
         columns = [
             ("definition", None),
             ("leader", None),
@@ -150,9 +164,11 @@ class _Group:
             ("since", None),
         ]
         table = layout.table(
-            "Leaders by definition; the gap is the leader's latency over the bound, near-ties are within 5 % of it",
+            "Leaders by definition; "
+            + ("the gap is the leader's latency over the bound, " if bounded else "")
+            + "near-ties are within 5 % of the leader",
             columns,
-            [_row(row, self.index) for row in self.rows],
+            [_row(row, self.index, bounded=bounded) for row in self.rows],
             name=f"{self.mark}-leaders",
         )
         return [_gaps(self.rows, self.name, self.mark), table]
@@ -180,21 +196,24 @@ def _contents(groups: Sequence[_Group]) -> Markup:
     return element("nav", element("ul", items, class_="plain"), aria_label="GPUs and stacks")
 
 
-def _row(row: Leader, index: Index) -> Markup:
+def _row(row: Leader, index: Index, *, bounded: bool) -> Markup:
     first = row.first
     href = index.run(first.submission, first.run_digest)
     link = element(
         "a",
         html.breakable(row.cohort.definition),
-        href=f"{index.place(row.cohort.definition)}#{cohort.anchor(row.cohort.comparison_key)}",
+        href=f"{index.place(row.cohort.definition)}#{cohort.anchor(row.cohort.key)}",
     )
     return layout.row(
         [
-            ("name", [link, " (an earlier version)"] if row.outdated else link),
+            (
+                "name",
+                [link, f" {row.cohort.shape}" if row.cohort.shape else None, " (an earlier version)" * row.outdated],
+            ),
             ("name", [layout.author(first.author), f" and {counted(row.shared, 'other')}" if row.shared else None]),
             number(layout.link(first.submission, href)),
-            number(numbers.significant(first.latency_ns / 1e3)),
-            number(numbers.ratio(row.gap)),
+            number(leaders.shown(row.cohort.metric, first.value)),
+            *([number(numbers.ratio(row.gap))] if bounded else []),
             number(str(row.near_ties)),
             number(str(row.authors)),
             number(str(row.runs)),

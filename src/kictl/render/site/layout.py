@@ -12,7 +12,7 @@ from typing import Final
 
 from kictl import units
 from kictl.bounds import BoundsFacts
-from kictl.render import html, numbers, svg
+from kictl.render import html, measure, svg
 from kictl.render.html import Child, Markup, element, text
 from kictl.text import cut, named, printable
 
@@ -141,7 +141,7 @@ def number(value: Child) -> Cell:
     return "n", value
 
 
-def author(name: str) -> Markup:
+def author(name: str | None) -> Markup:
     """A name that somebody chose: cut, and kept from reordering what is around it."""
     return element("bdi", cut(printable(named(name)), NAME_LENGTH))
 
@@ -159,15 +159,17 @@ def facts(pairs: Sequence[tuple[str, Child]]) -> Markup:
     return element("dl", [(element("dt", html.breakable(name)), element("dd", value)) for name, value in known])
 
 
-def ticks(unit: numbers.Unit) -> Callable[[float], str]:
-    """How an axis in that unit writes a value in ns."""
-    return lambda ns: f"{ns / unit.ns:g}"
+def ticks(scale: measure.Scale) -> Callable[[float], str]:
+    """How an axis writes a value."""
+    return lambda value: f"{value if scale.ns is None else value * scale.ns / scale.unit.ns:g}"
 
 
-def marks(bounds: BoundsFacts, unit: numbers.Unit) -> list[svg.Mark]:
+def marks(bounds: BoundsFacts | None, scale: measure.Scale) -> list[svg.Mark]:
     """The bound and the baseline as lines of a chart, where they are known."""
+    if bounds is None:
+        return []
     found = (("SOL bound", bounds.sol_bound_ns, "bound"), ("baseline", bounds.scoring_baseline_ns, "baseline"))
-    return [svg.Mark(f"{name} {unit.show(ns)} {unit.name}", ns, kind) for name, ns, kind in found if ns is not None]
+    return [svg.Mark(f"{name} {scale.with_unit(ns)}", ns, kind) for name, ns, kind in found if ns is not None]
 
 
 def figure(caption: str, chart: Markup, kind: str) -> Markup:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from kictl import canonical
-from kictl.render import citation, html, numbers, svg
+from kictl.render import citation, comparison, html, measure, numbers, svg
 from kictl.render import dossier as sheets
 from kictl.render.grid import Grid
-from kictl.render.html import Markup, element
+from kictl.render.html import Child, Markup, element
 from kictl.render.site import cohort, layout
 from kictl.render.site.cohort import Link
 from kictl.render.site.layout import Crumb
@@ -36,14 +36,14 @@ def page(dossier: Dossier, definition: str, link: Link, *, data: str, catalogue:
 
 def _page(dossier: Dossier, definition: str, link: Link, data: str, catalogue: str, room: _Room) -> str:
     primary, *sections = sheets.to_grids(dossier)[:-1]
-    title = f"Submission {dossier.submission} by {cut(named(dossier.author), layout.NAME_LENGTH)}"
+    title = f"Submission {dossier.row.submission} by {cut(named(dossier.row.author), layout.NAME_LENGTH)}"
     crumbs = [
         Crumb("All definitions", "../index.html"),
-        Crumb(dossier.definition, definition),
-        Crumb(f"submission {dossier.submission}"),
+        Crumb(dossier.row.definition, definition),
+        Crumb(f"submission {dossier.row.submission}"),
     ]
     body = [
-        element("h1", "Submission ", html.breakable(dossier.submission), " by ", layout.author(dossier.author)),
+        element("h1", "Submission ", html.breakable(dossier.row.submission), " by ", layout.author(dossier.row.author)),
         _subject(dossier, definition),
         _primary(dossier, primary, room),
         _standing(dossier, link),
@@ -51,25 +51,27 @@ def _page(dossier: Dossier, definition: str, link: Link, data: str, catalogue: s
         _manifest(dossier),
         _cite(dossier),
     ]
-    about = f"From {dossier.source}, as imported until {numbers.minute(dossier.as_of)} UTC; catalogue {catalogue}."
-    return layout.page(f"{title} · {dossier.definition} · kictl", crumbs, body, data=data, about=about)
+    about = f"From {dossier.row.source}, as imported until {numbers.minute(dossier.as_of)} UTC; catalogue {catalogue}."
+    return layout.page(f"{title} · {dossier.row.definition} · kictl", crumbs, body, data=data, about=about)
 
 
 def _subject(dossier: Dossier, definition: str) -> Markup:
-    place = f"{definition}#{cohort.anchor(dossier.cohort.comparison_key)}" if dossier.cohort else definition
-    link = element("a", html.breakable(dossier.definition), href=place)
-    return element("p", link, f" · {cohort.title(dossier.gpu, dossier.stack)}", class_="lead")
+    place = f"{definition}#{cohort.anchor(dossier.cohort.key)}"
+    link = element("a", html.breakable(dossier.row.definition), href=place)
+    return element("p", link, f" · {comparison.cohort_title(dossier.cohort)}", class_="lead")
 
 
 def _primary(dossier: Dossier, grid: Grid, room: _Room) -> Markup:
-    unit = numbers.unit_for(dossier.entry.latency_ns)
-    statistic = dossier.run.spec["timing"]["primaryStatistic"]
-    value = [unit.show(dossier.entry.latency_ns), element("small", f" {unit.name} {statistic}")]
+    entry, metric = dossier.entry, dossier.metric
+    value: Child = dossier.row.status
+    if entry is not None and metric is not None:
+        scale = measure.Scale.of(metric, entry.value)
+        value = [scale.show(entry.value), element("small", f" {scale.name} {metric.statistic}")]
     return element(
         "section",
         element("h2", "Primary measurement", id="primary"),
         element("p", value, class_="primary"),
-        element("p", f"This run is {dossier.standing} and has no rank.", class_="warn")
+        element("p", f"This run is {dossier.row.standing} and has no rank.", class_="warn")
         if dossier.placing is None
         else None,
         _facts(grid, room, after=1),
@@ -80,20 +82,15 @@ def _primary(dossier: Dossier, grid: Grid, room: _Room) -> Markup:
 def _standing(dossier: Dossier, link: Link) -> Markup | None:
     """The run beside the first of its cohort, the bound and the baseline."""
     placing, entry, bounds = dossier.placing, dossier.entry, dossier.bounds
-    if placing is None:
+    if placing is None or entry is None:
         return None
-    unit = numbers.unit_for(placing.first.latency_ns)
+    first = placing.first
+    unit = measure.Scale.of(dossier.metric, first.value)
     items = []
-    if placing.first.run_digest != entry.run_digest:
-        items.append(
-            svg.Bar(
-                named(placing.first.author), placing.first.latency_ns, unit.show(placing.first.latency_ns), place="1"
-            )
-        )
+    if first.run_digest != entry.run_digest:
+        items.append(svg.Bar(named(first.author), first.value, unit.show(first.value), place="1"))
     items.append(
-        svg.Bar(
-            named(dossier.author), entry.latency_ns, unit.show(entry.latency_ns), place=str(placing.rank), first=True
-        )
+        svg.Bar(named(dossier.row.author), entry.value, unit.show(entry.value), place=str(placing.rank), first=True)
     )
     marks = layout.marks(bounds, unit)
     chart = svg.bars(
@@ -104,7 +101,9 @@ def _standing(dossier: Dossier, link: Link) -> Markup | None:
         marks,
         layout.ticks(unit),
     )
-    caption = f"Latency in {unit.name} beside the first of the cohort; shorter is faster."
+    is_lower = dossier.metric is None or dossier.metric.better == "lower"
+    better = "shorter" if is_lower else "longer"
+    caption = f"In {unit.name}, beside the first of the cohort; {better} is better."
     href = link(placing.first.submission, placing.first.run_digest)
     return element(
         "figure",
