@@ -76,8 +76,8 @@ def _write(catalogue: Catalogue, what: What, form: Format, stream: IO[bytes]) ->
         from kictl import canonical
         from kictl.catalogue import kernelindex
 
-        for row in kernelindex.rows(catalogue):
-            stream.write(canonical.to_json(row) + b"\n")
+        for row in kernelindex.lines(catalogue):
+            stream.write(canonical.to_json(row, sort=True) + b"\n")
         return
     from kictl.render.exports import FORMATS
     from kictl.workflow.exporting import SHEETS

@@ -252,7 +252,7 @@ class _Reader:
                 return
             rank = _RANKS.get(row.table, 1)
             if rank not in self._waiting:
-                self._waiting[rank] = SpooledTemporaryFile(SPOOLED)  # type: ignore[assignment]  # noqa: SIM115
+                self._waiting[rank] = SpooledTemporaryFile(SPOOLED)  # noqa: SIM115 - closed when it has been read
             self._waiting[rank].write(canonical.to_json([[*row.place], value]) + b"\n")
         else:
             self._judged += 1
@@ -370,11 +370,7 @@ class _Reader:
             raise _Refused(Problem("arithmetic/case-count", pointer, message, str(workload.cases), str(total)), at)
         operation = self._find(workload.operation)
         of = exports.kernel_cohort(spec, workload, protocol.spec, environment.spec)
-        key = exports.cohort.comparison_key_of(
-            workload.operation, workload.digest, spec["protocolDigest"], spec["environmentDigest"],
-            workload.correctness, cohort.metric_in_key(spec),
-        )  # fmt: skip
-        _hold(rows.keys(row.columns, {"comparisonKey": key, "correctnessKey": workload.correctness}), "/row")
+        _hold(rows.keys(row.columns, {"comparisonKey": of.key, "correctnessKey": workload.correctness}), "/row")
         name = exports.definition_name(spec, workload, operation)
         self._add_run(row, made, implementation, of, name, operation, tuple(others.values()), ids)
         return made.digest

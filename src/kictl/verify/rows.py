@@ -127,6 +127,16 @@ def columns(kind: str, row: Json, spec: Json, environment: Json | None = None) -
                 yield _mismatch(COLUMN, name, value, row[name])
 
 
+def derived(kind: str, spec: Json) -> Json:
+    """The columns that a row repeats of its manifest's spec."""
+    return {name: value(spec) for name, value in _COLUMNS.get(kind, ())}
+
+
+def hardware(environment: Json) -> Json:
+    """The columns that the row of a run repeats of its environment's spec."""
+    return {name: environment["hardware"].get(member) for name, member in _HARDWARE}
+
+
 def keys(row: Json, expected: dict[str, str]) -> Iterator[Problem]:
     """Columns of keys that are not what they are recomputed to be; null is no key."""
     for name, key in expected.items():
