@@ -139,10 +139,12 @@ def metric_set(measurements: Iterable[Json]) -> str:
     return ",".join(sorted(f"{item['metric']}·{item['statistic']}" for item in measurements))
 
 
-def tokenizer_of(model: Json) -> str | None:
-    """The tokenizer as it enters the key, from the spec of a ModelRevision: its name, None where it has none."""
-    name: str | None = model.get("tokenizer", {}).get("name")
-    return name
+def tokenizer_of(model: Json, row: Json | None = None) -> Any:
+    """The tokenizer as it enters the key: what the row of the model says, where there is one that says it, else the
+    name of the tokenizer in the model's spec, None where it has none."""
+    if row is not None and "tokenizer" in row:
+        return row["tokenizer"]
+    return model.get("tokenizer", {}).get("name")
 
 
 def serving_cohort_key(*, model: str, tokenizer: Any, workload: str, keys: ServingKeys) -> Digest:

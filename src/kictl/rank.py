@@ -117,13 +117,14 @@ def _id_order(submission: str) -> tuple[int, str]:
     return len(submission), submission
 
 
-def best_per_author(entries: Iterable[Entry], order: Order) -> list[Entry]:
-    """The first entry of each author in the order of the ranking. Entries without a named author stand for
-    themselves."""
-    best: dict[str, Entry] = {}
+def best_of_each(entries: Iterable[Entry], order: Order, *, by_author: bool) -> list[Entry]:
+    """The first entry of each author, or of each submission, in the order of the ranking. An entry without a named
+    author stands for itself."""
+    best: dict[tuple[str | None, str], Entry] = {}
     for ranked in rank(entries, order):
         entry = ranked.entry
-        best.setdefault(f"run {entry.run_digest}" if entry.author is None else f"author {entry.author}", entry)
+        is_by_author = by_author and entry.author is not None
+        best.setdefault((entry.author, "" if is_by_author else entry.submission), entry)
     return list(best.values())
 
 

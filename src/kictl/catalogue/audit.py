@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kictl import canonical, cohort
 from kictl.canonical import Digest
 from kictl.catalogue import queries
+from kictl.catalogue.claims import Claims
 from kictl.catalogue.store import BY_DIGEST, Catalogue, decoded, wrapped
 from kictl.documents import Document
 from kictl.model import Finding, Score
@@ -76,7 +77,9 @@ class Audit:
                 yield self._mismatch(BOUNDS, f"bounds {bounds_id}", found, Digest.from_raw(raw))
 
     def _cohorts(self) -> Iterator[Finding]:
+        claims = Claims(self._catalogue)
         for stored in queries.cohorts_where(self._catalogue, "1"):
+            subject_id = self._catalogue.id_of(stored.subject.raw)
             subject, workload = self._catalogue.held(stored.subject), self._catalogue.held(stored.workload)
             metric = str(stored.metric) if stored.metric else cohort.NO_METRIC
             if stored.kernel is not None:
@@ -91,7 +94,9 @@ class Audit:
             elif stored.serving is not None:
                 found = cohort.serving_cohort_key(
                     model=stored.subject,
-                    tokenizer=cohort.tokenizer_of(subject.spec),
+                    tokenizer=cohort.tokenizer_of(
+                        subject.spec, claims.of("model_revisions", subject_id) if subject_id else None
+                    ),
                     workload=stored.workload,
                     keys=stored.serving,
                 )

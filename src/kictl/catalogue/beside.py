@@ -95,7 +95,8 @@ class CatalogueContext:
     def _facts(self, submission: int) -> Json:
         """The source's row as it was seen last."""
         row = self._db.execute(
-            f"SELECT evidence_id, place FROM observation o WHERE submission_id = ? ORDER BY {IS_OWN} DESC, id DESC LIMIT 1",
+            "SELECT evidence_id, place FROM observation o WHERE submission_id = ?"
+            f" ORDER BY {IS_OWN} DESC, id DESC LIMIT 1",
             (submission,),
         ).fetchone()
         if row is None or row[0] is None:

@@ -1,5 +1,7 @@
-"""What a source says in rows of its own beside manifests: licences, names, dates of publication, retractions. Each is kept
-as it was said last, with the import that brought it."""
+"""What a source says in rows of its own beside manifests: licences, names, dates of publication, retractions.
+
+Each is kept as it was said last, with the import that brought it.
+"""
 
 from __future__ import annotations
 

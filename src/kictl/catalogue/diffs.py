@@ -102,7 +102,8 @@ def submissions(catalogue: Catalogue, before: int, after: int) -> Iterator[Touch
         "WITH t AS (SELECT DISTINCT s.id, CASE WHEN s.facts_digest IS NULL THEN o.run_id END AS run_id"
         " FROM observation o JOIN submission s ON s.id = o.submission_id"
         f" WHERE o.import_id > ? AND o.import_id <= ? AND (s.facts_digest IS NULL OR {IS_OWN}))"
-        f" SELECT s.external_id, d.name, s.author, coalesce(s.gpu, c.gpu), coalesce(s.stack, c.stack), {latest}, {latest}"
+        " SELECT s.external_id, d.name, s.author, coalesce(s.gpu, c.gpu), coalesce(s.stack, c.stack),"
+        f" {latest}, {latest}"
         " FROM t JOIN submission s ON s.id = t.id JOIN definition d ON d.id = s.definition_id"
         " LEFT JOIN run r ON r.manifest_id = t.run_id LEFT JOIN cohort c ON c.id = r.cohort_id"
         " ORDER BY d.name, d.id, s.id, t.run_id",
@@ -118,7 +119,8 @@ _OF_PART = f"CASE WHEN t.run_id IS NULL THEN {IS_OWN} ELSE o.run_id = t.run_id E
 def entries(catalogue: Catalogue, cohort_id: int, import_id: int) -> list[Entry]:
     """The runs that were current in a cohort after an import; without the source's own figures."""
     rows = catalogue.db.execute(
-        "WITH t AS (SELECT s.id, r.manifest_id AS run, CASE WHEN s.facts_digest IS NULL THEN r.manifest_id END AS run_id"
+        "WITH t AS (SELECT s.id, r.manifest_id AS run,"
+        " CASE WHEN s.facts_digest IS NULL THEN r.manifest_id END AS run_id"
         " FROM run r JOIN submission s ON s.id = r.submission_id WHERE r.cohort_id = ? AND r.value IS NOT NULL)"
         " SELECT s.external_id, s.author, r.value, r.observed_at, m.digest, l.unlisted"
         " FROM t JOIN submission s ON s.id = t.id JOIN run r ON r.manifest_id = t.run"

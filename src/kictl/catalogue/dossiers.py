@@ -240,7 +240,7 @@ def facts(catalogue: Catalogue, submission_id: int, run: Digest | None) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """An import that told of a run: where it was read from, what it received, and whether it is the run's own source."""
+    """An import that told of a run: what was imported, where it was read from, and the digest of what it received."""
 
     import_id: int
     source: str

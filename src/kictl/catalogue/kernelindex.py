@@ -141,8 +141,8 @@ class _Writer:
         if protocol is not None:
             return {"cohortKey": str(Digest.from_raw(key)), "protocolKey": protocol}
         correctness = self._catalogue.manifest(workload).spec["correctness"]
-        keys = {"comparisonKey": str(Digest.from_raw(key)), "correctnessKey": str(cohort.correctness_key(correctness))}
-        return keys
+        comparison, rule = Digest.from_raw(key), cohort.correctness_key(correctness)
+        return {"comparisonKey": str(comparison), "correctnessKey": str(rule)}
 
     def _standings(self) -> dict[int, Json]:
         """Of the runs that were withdrawn or replaced, when and why, or by which; an export's own word goes first."""

@@ -319,7 +319,7 @@ STEPS: tuple[tuple[Part, ...], ...] = (
         ALTER TABLE definition_version_3 RENAME TO definition_version;
         CREATE INDEX definition_version_latest ON definition_version (definition_id, id);
 
-        -- `key` is a comparison key, or the key of a cohort of serving runs. `metric` is metric:statistic:unit, or none.
+        -- `key` is a comparison key, or that of a cohort of serving runs. `metric` is metric:statistic:unit, or none.
         -- `cases` counts those of a suite, `shape` has the axes of a single case.
         CREATE TABLE cohort_3 (
           id INTEGER PRIMARY KEY,

@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 from kictl import units
 from kictl.canonical import Digest
+from kictl.catalogue.claims import Claims
 from kictl.catalogue.store import Catalogue, decoded
 from kictl.cohort import Metric, ServingKeys
 from kictl.model import SOL_EXECBENCH, Bounds, CaseBounds, KernelParts, Score
 from kictl.rank import Entry
+from kictl.sources.names import DISPLAY
 
 
 class Known(NamedTuple):
@@ -45,6 +47,8 @@ class Cohort(NamedTuple):
     workload: Digest
     kernel: KernelParts | None
     serving: ServingKeys | None
+    by_author: bool
+    """Whether its source is a leaderboard, on which authors compete; on others what they submitted does."""
 
     @property
     def is_suite(self) -> bool:
@@ -87,7 +91,9 @@ def cohorts(catalogue: Catalogue, definition_id: int) -> list[Cohort]:
 
 def cohorts_where(catalogue: Catalogue, condition: str, *values: object) -> list[Cohort]:
     """The cohorts that a condition on `cohort c` and `definition d` selects, in the order of `cohorts`."""
-    found = [_cohort(row) for row in catalogue.db.execute(f"{_COHORT} WHERE {condition} ORDER BY c.id DESC", values)]
+    boards = _leaderboards(catalogue)
+    rows = catalogue.db.execute(f"{_COHORT} WHERE {condition} ORDER BY c.id DESC", values)
+    found = [_cohort(row, by_author=row[2] in boards) for row in rows]
     # Sorts are stable: last criterion first.
     found.sort(key=lambda cohort: units.version_order(cohort.shape))
     found.sort(key=lambda cohort: units.version_order(cohort.stack), reverse=True)
@@ -95,13 +101,20 @@ def cohorts_where(catalogue: Catalogue, condition: str, *values: object) -> list
     return found
 
 
-def _cohort(row: tuple[Any, ...]) -> Cohort:
+def _leaderboards(catalogue: Catalogue) -> set[str]:
+    """The sources that are leaderboards, as exports say, or as is known."""
+    said = {str(slug): row.get("kind") for slug, row in Claims(catalogue).all("sources")}
+    known = {slug: kind for slug, (kind, _) in DISPLAY.items()}
+    return {slug for slug, kind in {**said, **known}.items() if kind == "leaderboard"}
+
+
+def _cohort(row: tuple[Any, ...], *, by_author: bool) -> Cohort:
     fields: list[Any] = list(row[:11])
     fields[7] = Digest.from_raw(fields[7])
     fields[8] = Metric.parse(fields[8])
     subject, workload, protocol, environment = (raw and Digest.from_raw(raw) for raw in row[11:15])
     fields += [subject, workload, None if protocol is None else KernelParts(protocol, environment)]
-    fields.append(None if row[15] is None else ServingKeys(*row[15:]))
+    fields += [None if row[15] is None else ServingKeys(*row[15:]), by_author]
     return Cohort(*fields)
 
 

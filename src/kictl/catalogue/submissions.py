@@ -286,8 +286,8 @@ class SubmissionWriter:
             (self._import, definition_id, self._catalogue.codec.pack([seen.row for seen in observations])),
         ).lastrowid
         db.executemany(
-            "INSERT INTO observation (submission_id, import_id, run_id, standing, unlisted, reasons, evidence_id, place)"
-            " VALUES (?, ?, ?, ?, 0, ?, ?, ?)",
+            "INSERT INTO observation (submission_id, import_id, run_id, standing, unlisted, reasons, evidence_id,"
+            " place) VALUES (?, ?, ?, ?, 0, ?, ?, ?)",
             (
                 (seen.submission_id, self._import, seen.run_id, seen.standing, seen.reasons, evidence, place)
                 for place, seen in enumerate(observations)

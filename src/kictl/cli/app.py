@@ -14,12 +14,13 @@ from kictl import __version__
 from kictl.cli import boundary
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "import": ("kictl.cli.importing", "Import a leaderboard, live or from a snapshot."),
+    "import": ("kictl.cli.importing", "Import a leaderboard, an export, or manifests."),
     "imports": ("kictl.cli.imports", "List the imports, or show one of them."),
     "diff": ("kictl.cli.diff", "Show what changed between two imports or two snapshots."),
     "verify": ("kictl.cli.verify", "Check manifests, bundles, exports or the catalogue."),
     "rules": ("kictl.cli.rules", "List what verification checks, or explain a rule."),
     "compare": ("kictl.cli.compare", "Rank what may be ranked, and say why the rest may not."),
+    "find": ("kictl.cli.find", "Find the best result for an operation, data type, GPU and shape."),
     "show": ("kictl.cli.show", "Show a run's dossier, a definition, cohort, author or import."),
     "history": ("kictl.cli.history", "Show how the records of a definition moved over time."),
     "leaders": ("kictl.cli.leaders", "Show who is first in every cohort, and by how much."),

@@ -14,6 +14,7 @@ from kictl.cli.options import (
     GPUS,
     JSON,
     ORDER,
+    SOURCES,
     STACKS,
     TAGS,
     Format,
@@ -32,6 +33,7 @@ def authors(
     definition: DEFINITIONS = None,
     gpu: GPUS = None,
     stack: STACKS = None,
+    source: SOURCES = None,
     tag: TAGS = None,
     author: Annotated[list[str] | None, typer.Option("--author", help="Only this author; repeatable.")] = None,
     by: ORDER = Order.METRIC,
@@ -48,7 +50,7 @@ def authors(
     from kictl.workflow import leaders as leading
 
     with Catalogue.open(catalogue_path(catalog)) as catalogue:
-        found = leading.authors(catalogue, chosen(definition, gpu, stack, tag, author), by=by.value)
+        found = leading.authors(catalogue, chosen(definition, gpu, stack, tag, author, source), by=by.value)
     write_as(
         Format.JSON if as_json else output,
         record=lambda: rendering.authors_json(found),

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kictl.cli.options import (
+    CASE,
     CATALOGUE,
     FORMAT,
     GPUS,
     JSON,
     ONE_DEFINITION,
     ORDER,
+    SOURCES,
     STACKS,
     Format,
     Order,
@@ -40,6 +42,8 @@ def compare(
     definition: Annotated[str | None, ONE_DEFINITION] = None,
     gpu: GPUS = None,
     stack: STACKS = None,
+    source: SOURCES = None,
+    case: CASE = None,
     by: ORDER = Order.METRIC,
     all_submissions: Annotated[bool, typer.Option("--all", help="Every submission, not the best per author.")] = False,
     listed_only: Annotated[
@@ -66,8 +70,10 @@ def compare(
     if (definition is None) == (not runs):
         raise UsageError("give either runs or --definition", hint="see 'kictl compare --help'")
     if definition is None:
-        if any((gpu, stack, all_submissions, listed_only, limit, by is not Order.METRIC)):
-            raise UsageError("--gpu, --stack, --by, --all, --listed-only and --limit go with --definition only")
+        if any((gpu, stack, source, case, all_submissions, listed_only, limit, by is not Order.METRIC)):
+            raise UsageError(
+                "--gpu, --stack, --source, --case, --by, --all, --listed-only and --limit go with --definition only"
+            )
         return _compare_runs(runs or [], catalogue_path(catalog), form, explain=explain, with_best=with_best)
     if with_best:
         raise UsageError("--with-best goes with runs only")
@@ -77,6 +83,8 @@ def compare(
         listed_only=listed_only,
         gpus=tuple(gpu or ()),
         stacks=tuple(stack or ()),
+        sources=tuple(source or ()),
+        case=case,
         limit=limit,
         explain=explain,
     )

@@ -9,11 +9,13 @@ from typing import Annotated
 import typer
 
 from kictl.cli.options import (
+    CASE,
     CATALOGUE,
     FORMAT,
     GPUS,
     JSON,
     ONE_DEFINITION,
+    SOURCES,
     STACKS,
     Format,
     catalogue_path,
@@ -33,6 +35,8 @@ def history(
     definition: Annotated[str, ONE_DEFINITION],
     gpu: GPUS = None,
     stack: STACKS = None,
+    source: SOURCES = None,
+    case: CASE = None,
     no_plot: Annotated[bool, typer.Option("--no-plot", help="Tables only.")] = False,
     output: FORMAT = Format.TABLE,
     as_json: JSON = False,
@@ -48,7 +52,9 @@ def history(
     from kictl.workflow import comparing
     from kictl.workflow import history as records
 
-    options = comparing.Options(all_submissions=True, gpus=tuple(gpu or ()), stacks=tuple(stack or ()))
+    options = comparing.Options(
+        all_submissions=True, gpus=tuple(gpu or ()), stacks=tuple(stack or ()), sources=tuple(source or ()), case=case
+    )
     with Catalogue.open(catalogue_path(catalog)) as catalogue:
         found = records.history(catalogue, definition, options)
     form = Format.JSON if as_json else output

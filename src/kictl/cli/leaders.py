@@ -14,6 +14,7 @@ from kictl.cli.options import (
     GPUS,
     JSON,
     ORDER,
+    SOURCES,
     STACKS,
     TAGS,
     Format,
@@ -46,6 +47,7 @@ def leaders(
     definition: DEFINITIONS = None,
     gpu: GPUS = None,
     stack: STACKS = None,
+    source: SOURCES = None,
     tag: TAGS = None,
     author: Annotated[
         list[str] | None, typer.Option("--author", help="Only cohorts that this author has a run in; repeatable.")
@@ -67,7 +69,7 @@ def leaders(
     from kictl.workflow import leaders as leading
 
     with Catalogue.open(catalogue_path(catalog)) as catalogue:
-        wanted = chosen(definition, gpu, stack, tag, author)
+        wanted = chosen(definition, gpu, stack, tag, author, source)
         found = leading.leaders(catalogue, wanted, by=by.value, sort=sort.value)
     write_as(
         Format.JSON if as_json else output,
@@ -83,6 +85,7 @@ def chosen(
     stacks: list[str] | None,
     tags: list[str] | None,
     authors: list[str] | None,
+    sources: list[str] | None,
 ) -> Filter:
     """The cohorts that options ask for."""
     from kictl.workflow.leaders import Filter
@@ -93,4 +96,5 @@ def chosen(
         tags=tuple(tags or ()),
         authors=tuple(authors or ()),
         definitions=tuple(definitions or ()),
+        sources=tuple(sources or ()),
     )

@@ -40,7 +40,11 @@ DEFINITIONS = Annotated[
 ]
 GPUS = Annotated[list[str] | None, typer.Option("--gpu", help="Only this GPU; repeatable.")]
 STACKS = Annotated[list[str] | None, typer.Option("--stack", help="Only this stack version; repeatable.")]
+SOURCES = Annotated[list[str] | None, typer.Option("--source", help="Only results of this source; repeatable.")]
 TAGS = Annotated[list[str] | None, typer.Option("--tag", help="Only definitions with this tag; repeatable.")]
+CASE = Annotated[
+    str | None, typer.Option("--case", metavar="SHAPE", help="Only this case, by sizes of axes: m=4096,n=2048.")
+]
 ORDER = Annotated[Order, typer.Option("--by", help="The metric of each cohort, or the SOL score.")]
 FORMAT = Annotated[Format, typer.Option("--format", help="Form of the output.")]
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON, also on failure.")]

@@ -335,7 +335,7 @@ def _places(dossier: Dossier, placing: Placing) -> list[Fact]:
     author = f"{placing.author_rank} of {placing.authors} authors"
     if placing.best is not None:
         author += f", by {placing.best.submission}"
-    facts: list[Fact] = [("rank", mine), ("rank of author", author)]
+    facts: list[Fact] = [("rank", mine), *([("rank of author", author)] if dossier.cohort.by_author else [])]
     is_lower = dossier.metric is None or dossier.metric.better == "lower"
     if first.run_digest != dossier.run.digest:
         shown = measure.Scale.of(dossier.metric, first.value).with_unit(first.value)

@@ -101,7 +101,7 @@ def _grid(leaders: Leaders, gpu: str, stack: str | None, metric: Metric | None, 
     cohorts = "cohort" if has_cases else "definition"
     head = (
         f"{gpu}{stated} · {rows[0].cohort.source}",
-        f"{counted(len(rows), cohorts)} · by {order}, each author by the best run"
+        f"{counted(len(rows), cohorts)} · by {order}, each {competitor(rows[0].cohort)} by the best run"
         f" · ages until {numbers.day(leaders.as_of)}",
     )
     facets = [*(["gap"] if bounded else []), *(["SOL"] if scored else [])]
@@ -123,6 +123,11 @@ def _grid(leaders: Leaders, gpu: str, stack: str | None, metric: Metric | None, 
         tuple(_row(row, by_score=by_score, has_cases=has_cases, facets=facets) for row in rows),
         tuple(foot),
     )
+
+
+def competitor(cohort: Cohort) -> str:
+    """Who is ranked by the best of several runs."""
+    return "author" if cohort.by_author else "submission"
 
 
 def unit_of(metric: Metric | None) -> str:

@@ -1,4 +1,4 @@
-"""KernelIndex' catalogue export, what `kictl export` writes, and single bundles and manifests: nothing of it is believed.
+"""KernelIndex' catalogue export, what `kictl export` writes, and single bundles and manifests; nothing is believed.
 
 Each row is judged with the rules of verification, as soon as what it refers to is known, at the latest at the end. One
 that breaks a rule is quarantined, and so is each that refers to it.
@@ -154,7 +154,7 @@ class _Row(NamedTuple):
     base: str
 
 
-class _Refused(Exception):
+class _RefusedError(Exception):
     """A row that breaks a rule."""
 
     def __init__(self, problem: Problem, base: str = "") -> None:
@@ -163,7 +163,7 @@ class _Refused(Exception):
         self.pointer = base + problem.pointer
 
 
-class _Waits(Exception):
+class _WaitsError(Exception):
     """A row that refers to what has not come yet; `problem` is what is to be said if it never comes."""
 
     def __init__(self, problem: Problem, base: str = "") -> None:
@@ -180,6 +180,8 @@ class _Reader:
         self._known: dict[str, Any] = {}
         """By digest: Operation, Workload, Implementation, Manifest (protocols, environments, models, serving
         workloads), or the kind alone."""
+        self._tokenizers: dict[str, Any] = {}
+        """By digest of a model."""
         self._ids: dict[str, dict[Any, str]] = {}
         """By table, what the id of a row leads to: a digest, or the slug of a source."""
         self._seen: dict[tuple[str, Any], _Place] = {}
@@ -214,7 +216,7 @@ class _Reader:
             return
         try:
             row = _row(place, value)
-        except _Refused as error:
+        except _RefusedError as error:
             self._refuse(place, "unknown", error.problem, error.pointer, value)
             return
         self._try(row, value)
@@ -244,9 +246,9 @@ class _Reader:
     def _try(self, row: _Row, value: Any) -> None:
         try:
             self._judge(row)
-        except _Refused as error:
+        except _RefusedError as error:
             self._refuse(row.place, row.table, error.problem, error.pointer, value)
-        except _Waits as error:
+        except _WaitsError as error:
             if self._is_settling:
                 self._refuse(row.place, row.table, error.problem, error.pointer, value)
                 return
@@ -268,10 +270,10 @@ class _Reader:
         self._quarantined.append(Quarantined(where, reason, place.pointer + pointer, value))
 
     def _judge(self, row: _Row) -> None:
-        """Keeps a row that breaks no rule. Raises _Refused or _Waits, and then has changed nothing."""
+        """Keeps a row that breaks no rule. Raises _RefusedError or _WaitsError, and then has changed nothing."""
         name = row.columns.get("id")
         if name is not None and (first := self._seen.get((row.table, name))) is not None:
-            raise _Refused(rows.repeated(row.table, name, f"at {first}"), "/row")
+            raise _RefusedError(rows.repeated(row.table, name, f"at {first}"), "/row")
         if row.table == "benchmark_runs":
             leads_to = self._benchmark_run(row)
         elif row.table in rows.KINDS:
@@ -289,7 +291,7 @@ class _Reader:
         normal, problems = shape.of_manifest(manifest, kind)
         for problem in problems:
             if RULES[problem.rule].severity == "error":
-                raise _Refused(problem, base)
+                raise _RefusedError(problem, base)
         return Manifest(Digest.from_raw(canonical.raw_identity(normal, True)), normal)
 
     def _manifest(self, row: _Row) -> str:
@@ -298,7 +300,7 @@ class _Reader:
         if made.kind not in kinds:
             expected, got = " or ".join(kinds), show(made.kind)
             message = f"expected {expected}, got {got}"
-            raise _Refused(Problem(shape.KIND, "/kind", message, expected, got), row.base)
+            raise _RefusedError(Problem(shape.KIND, "/kind", message, expected, got), row.base)
         _hold(digests.columns(made.document, made.digest, row.columns), "/row")
         _hold(rows.columns(made.kind, row.columns, made.spec), "/row")
         ids = self._lead(row, made.spec)
@@ -326,6 +328,8 @@ class _Reader:
             self._known[made.digest] = Implementation(made.document["metadata"]["name"], None, None, author)
         else:
             self._known[made.digest] = made
+        if kind == "ModelRevision":
+            self._tokenizers[made.digest] = cohort.tokenizer_of(made.spec, row.columns)
 
     def _implementation(self, made: Manifest, project: str | None) -> Implementation:
         author = self._find(project) if project is not None else None
@@ -367,7 +371,7 @@ class _Reader:
                 f"{runs.METRICS}/fast_1_total",
                 f"fast_1_total is {total}, the suite has {workload.cases} cases",
             )
-            raise _Refused(Problem("arithmetic/case-count", pointer, message, str(workload.cases), str(total)), at)
+            raise _RefusedError(Problem("arithmetic/case-count", pointer, message, str(workload.cases), str(total)), at)
         operation = self._find(workload.operation)
         of = exports.kernel_cohort(spec, workload, protocol.spec, environment.spec)
         _hold(rows.keys(row.columns, {"comparisonKey": of.key, "correctnessKey": workload.correctness}), "/row")
@@ -390,14 +394,15 @@ class _Reader:
         """The protocol or environment of a run that does not bring it along."""
         found = self._find(spec[f"{name}Digest"])
         if not isinstance(found, Manifest) or found.kind != _PARTS[name]:
-            raise _Waits(_unresolved(f"{name}Digest", spec[f"{name}Digest"], _PARTS[name]), base)
+            raise _WaitsError(_unresolved(f"{name}Digest", spec[f"{name}Digest"], _PARTS[name]), base)
         return found
 
     def _serving_run(self, row: _Row, made: Manifest) -> None:
         spec = made.spec
         model, workload = self._find(spec["modelDigest"]), self._find(spec["workloadDigest"])
         keys = cohort.serving_keys(spec, workload.spec)
-        of = exports.serving_cohort(spec, keys, cohort.tokenizer_of(model.spec))
+        tokenizer = self._tokenizers.get(model.digest, cohort.tokenizer_of(model.spec))
+        of = exports.serving_cohort(spec, keys, tokenizer)
         expected = {"cohortKey": of.key, "protocolKey": keys.protocol}
         _hold(rows.keys(row.columns, expected), "/row")
         native = spec.get("sourceNative", {})
@@ -464,14 +469,14 @@ class _Reader:
         }.get(row.table)
         if not isinstance(about, str):
             message = f"a row of sources has a slug, got {show(about)}"
-            raise _Refused(Problem(rows.COLUMN, "/slug", message, "a text", show(about)), "/row")
+            raise _RefusedError(Problem(rows.COLUMN, "/slug", message, "a text", show(about)), "/row")
         said = exports.claim(row.table, columns, about, **ids)
         self._claims.append(Claim(row.table, about, said))
         return about
 
     def _event(self, row: _Row, ids: dict[str, str]) -> None:
         if not self._is_settling:  # the runs of its key may not all have come
-            raise _Waits(Problem(rows.EVENT, "", "never judged"))
+            raise _WaitsError(Problem(rows.EVENT, "", "never judged"))
         columns, key = row.columns, row.columns.get("comparisonKey")
         if key not in self._follows:
             self._follows[str(key)] = rows.records(self._attempts.get(str(key), []))
@@ -489,15 +494,15 @@ class _Reader:
             value = row.columns.get(column.name)
             if value is None:
                 if column.name in row.columns and not column.optional:
-                    raise _Refused(rows.id_missing(column, value), "/row")
+                    raise _RefusedError(rows.id_missing(column, value), "/row")
                 continue
             target = self._ids.get(column.table, {}).get(value)
             if target is None:
-                raise _Waits(rows.id_missing(column, value), "/row")
+                raise _WaitsError(rows.id_missing(column, value), "/row")
             found[column.name] = target
             wanted = _at(spec, column.path)
             if wanted is not None and (problem := rows.id_mismatch(column, row.columns, wanted, target)) is not None:
-                raise _Refused(problem, "/row")
+                raise _RefusedError(problem, "/row")
         return found
 
     def _refer(self, made: Manifest, base: str, members: Iterable[str] | None = None) -> None:
@@ -508,11 +513,11 @@ class _Reader:
             digest = _at(made.spec, path)
             found = self._find(digest)
             if found is None:
-                raise _Waits(_unresolved("/".join(path), digest, " or ".join(kinds)), base)
+                raise _WaitsError(_unresolved("/".join(path), digest, " or ".join(kinds)), base)
             if (kind := _kind(found)) not in kinds:
                 expected = " or ".join(kinds)
                 message = f"{digest} is a {kind}, not a {expected}"
-                raise _Refused(Problem("digest/kind", f"/spec/{'/'.join(path)}", message, expected, kind), base)
+                raise _RefusedError(Problem("digest/kind", f"/spec/{'/'.join(path)}", message, expected, kind), base)
 
     def _find(self, digest: Any) -> Any:
         """What is known of a manifest, in this export or beforehand; None where nothing is."""
@@ -564,37 +569,45 @@ class _Reader:
 
 
 def _row(place: _Place, value: Any) -> _Row:
-    """The row that a value is. Raises _Refused for one that is none."""
+    """The row that a value is. Raises _RefusedError for one that is none."""
     if not isinstance(value, dict):
         got = show(value)
-        raise _Refused(Problem(shape.DOCUMENT, "", f"expected a row or a manifest, got {got}", "a row", got))
+        raise _RefusedError(Problem(shape.DOCUMENT, "", f"expected a row or a manifest, got {got}", "a row", got))
     if "table" in value or "row" in value:
-        columns, table = value.get("row"), value.get("table")
-        if not isinstance(columns, dict) or not isinstance(table, str) or not isinstance(columns.get("id", ""), str):
-            raise _Refused(shape.not_a_row(value))
-        if table == "runs":
-            table = "benchmark_runs"
-        if table not in rows.KINDS and table not in rows.OTHER_TABLES:
-            message = f"no table is called {show(table)}"
-            raise _Refused(Problem(shape.DOCUMENT, "/table", message, ", ".join(rows.KINDS), show(table)))
-        return _Row(place, table, columns, columns.get("manifest"), "/row/manifest")
-    manifest, base, columns = value, "", {}
+        return _row_of_table(place, value)
     if "manifest" in value and "apiVersion" not in value:
-        if value.keys() != {"digest", "kind", "manifest"}:
-            raise _Refused(shape.not_an_export_line(value))
-        manifest, base = value["manifest"], "/manifest"
-    if _is_bundle(manifest):
-        return _Row(place, "benchmark_runs", columns, manifest, base)
+        return _row_of_line(place, value)
+    if _is_bundle(value):
+        return _Row(place, "benchmark_runs", {}, value, "")
+    return _Row(place, _table_of(value), {}, value, "")
+
+
+def _row_of_table(place: _Place, value: Json) -> _Row:
+    columns, table = value.get("row"), value.get("table")
+    if not isinstance(columns, dict) or not isinstance(table, str) or not isinstance(columns.get("id", ""), str):
+        raise _RefusedError(shape.not_a_row(value))
+    if table not in rows.KINDS and table not in rows.OTHER_TABLES:
+        message = f"no table is called {show(table)}"
+        raise _RefusedError(Problem(shape.DOCUMENT, "/table", message, ", ".join(rows.KINDS), show(table)))
+    return _Row(place, table, columns, columns.get("manifest"), "/row/manifest")
+
+
+def _row_of_line(place: _Place, value: Json) -> _Row:
+    """A line of `kictl export`: a manifest with its digest and kind."""
+    if value.keys() != {"digest", "kind", "manifest"}:
+        raise _RefusedError(shape.not_an_export_line(value))
+    manifest = value["manifest"]
     kind = manifest.get("kind") if isinstance(manifest, dict) else None
-    if isinstance(value.get("kind"), str) and value["kind"] != kind:
-        raise _Refused(digests.line_kind(kind, value["kind"]))
-    table = rows.TABLE_OF.get(kind, "manifests") if isinstance(kind, str) else "manifests"
-    if base:
-        columns = {_OWN.get(kind, ""): value["digest"]} if isinstance(kind, str) else {}
-    return _Row(place, table, columns, manifest, base)
+    if value["kind"] != kind:
+        raise _RefusedError(digests.line_kind(kind, value["kind"]))
+    own = digests.OWN_COLUMN.get(kind) if isinstance(kind, str) else None
+    return _Row(place, _table_of(manifest), {own: value["digest"]} if own else {}, manifest, "/manifest")
 
 
-_OWN: Final = digests.OWN_COLUMN
+def _table_of(manifest: Any) -> str:
+    """The table of a manifest's kind; of one that has no known kind, any: its shape is refused there."""
+    kind = manifest.get("kind") if isinstance(manifest, dict) else None
+    return rows.TABLE_OF.get(kind, "operations") if isinstance(kind, str) else "operations"
 
 
 def _is_bundle(value: Any) -> bool:
@@ -602,10 +615,10 @@ def _is_bundle(value: Any) -> bool:
 
 
 def _hold(problems: Iterable[Problem], base: str) -> None:
-    """Raises _Refused for the first problem that is an error."""
+    """Raises _RefusedError for the first problem that is an error."""
     for problem in problems:
         if (problem.severity or RULES[problem.rule].severity) == "error":
-            raise _Refused(problem, base)
+            raise _RefusedError(problem, base)
 
 
 def _at(spec: Json | None, path: Sequence[str] | None) -> str | None:

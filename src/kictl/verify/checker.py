@@ -6,25 +6,31 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from zlib import crc32
 
-from kictl import canonical
+from kictl import canonical, cohort
 from kictl.documents import Document, Lines
-from kictl.model import Finding, Json
+from kictl.model import PASSED, Finding, Json
 from kictl.strictjson import ParseError
-from kictl.verify import claims, parsing, runs, shape, source, stored  # noqa: F401 - each declares its rules
+from kictl.verify import claims, parsing, rows, runs, shape, source, stored  # noqa: F401 - each declares its rules
 from kictl.verify.context import Context, RunBounds
 from kictl.verify.facts import PARTS, Parts, new_parts
 from kictl.verify.keys import Keys
 from kictl.verify.records import (
+    ATTEMPT,
+    EVENT,
     MADE,
+    MODEL,
     NAMED,
     REFERENCES_OF,
     REFERRED_TO,
     RESULT,
+    SERVED,
+    SERVING_WORKLOAD,
     WANTED,
     WORKLOAD,
     WORKLOADS,
     Claims,
     Workload,
+    part_of_key,
     row_of,
 )
 from kictl.verify.registry import RULES, Problem
@@ -61,6 +67,7 @@ class Checker:
         self._recent: dict[tuple[str, ...], set[str]] = {kinds: set() for kinds in REFERRED_TO.values()}
         self._suites: dict[str, Workload] = {}
         self._keys = Keys()
+        self._environment: Any = None
 
     def take(self) -> tuple[Tally, Parts]:
         """What came of the documents since the last call, and the records of them."""
@@ -129,6 +136,8 @@ class Checker:
             return
         manifest = row.get("manifest")
         if manifest is None:
+            if value["table"] == "record_events":
+                self._event(row, f"{base}/row")
             return
         base += "/row/manifest"
         if isinstance(manifest, dict) and _is_bundle(manifest):
@@ -157,6 +166,7 @@ class Checker:
             if member in bundle
         }
         if "run" in bundle:
+            self._environment = bundle.get("environment")
             self._manifest(bundle["run"], f"{base}/run", "BenchmarkRun", row, beside)
 
     def _repeated(self, manifest: Any, base: str, kind: str) -> str | None:
@@ -216,6 +226,8 @@ class Checker:
         kind, spec = manifest["kind"], manifest["spec"]
         place = (self._subject, self._line, base)
         parts = self._parts
+        if row is not None:
+            self._columns(kind, spec, digest, row, base, beside)
         editorial = hash(canonical.to_json(manifest["metadata"], sort=True))
         parts[raw[0] % PARTS].append((MADE, raw, kind, editorial, place))
         for number, path, kinds in REFERENCES_OF.get(kind, ()):
@@ -232,6 +244,26 @@ class Checker:
             self._workload(spec, digest, raw)
         elif kind in _APART:
             self._run(manifest, digest, raw, row, base)
+        elif kind == "ServingWorkload":
+            parts[0].append((SERVING_WORKLOAD, raw, spec["streaming"], spec["loadGeneration"]))
+        elif kind == "ModelRevision":
+            parts[0].append((MODEL, raw, cohort.tokenizer_of(spec, row)))
+
+    def _columns(self, kind: str, spec: Json, digest: str, row: Json, base: str, beside: dict[str, str | None]) -> None:
+        """What the row around a manifest repeats of it."""
+        environment = None
+        if beside.get("environmentDigest") is not None:
+            environment = self._environment["spec"]
+        for problem in rows.columns(kind, row, spec, environment):
+            self._tell(problem, row_of(base), digest)
+
+    def _event(self, row: Json, base: str) -> None:
+        key = row.get("comparisonKey")
+        if isinstance(key, str) and _is_digest(key):
+            place = (self._subject, self._line, base)
+            self._parts[part_of_key(key, PARTS)].append((EVENT, key, row, place))
+        else:
+            self._tell(rows.event(row, {}) or rows.no_key(row), base)
 
     def _workload(self, spec: Json, digest: str, raw: bytes) -> None:
         correctness = canonical.to_json(spec["correctness"])
@@ -253,6 +285,10 @@ class Checker:
             self._parts[crc32(name.encode()) % PARTS].append((NAMED, name, raw, (self._subject, self._line, base)))
         if kind == "BenchmarkRun":
             self._benchmark_run(manifest, native, digest, raw, row, base)
+        elif row is not None:
+            claimed = {name: row[name] for name in ("cohortKey", "protocolKey") if name in row}
+            served = (raw, canonical.to_json(spec), claimed, (self._subject, self._line, base))
+            self._parts[0].append((SERVED, *served))
 
     def _benchmark_run(
         self, manifest: Json, native: Json, digest: str, raw: bytes, row: Json | None, base: str
@@ -270,16 +306,27 @@ class Checker:
         total = metrics.get("fast_1_total")
         keys = (row.get("comparisonKey"), row.get("correctnessKey")) if row else _NO_KEYS
         if total is not None or keys != _NO_KEYS:
-            timing = spec.get("timing")
-            metric = f"latency:{timing['primaryStatistic']}:ns" if timing else None
+            metric = cohort.metric_in_key(spec)
             made = Claims(spec["protocolDigest"], spec["environmentDigest"], metric, *keys, total)
             known = self._suites.get(workload)
             if known is None or not self._keys.hold(known, made):
                 of = bytes.fromhex(workload[7:])
                 place = (self._subject, self._line, base)
                 self._parts[of[0] % PARTS].append((RESULT, of, raw, tuple(made), place))
+        if row is not None:
+            self._attempt(spec, row)
         if native and "source" in self._context.offers:
             self._against_source(manifest, digest, base)
+
+    def _attempt(self, spec: Json, row: Json) -> None:
+        """A run that may have set a record, under the key and the id that its row claims."""
+        key, name = row.get("comparisonKey"), row.get("id")
+        measured = cohort.primary(spec)
+        if measured is None or spec["status"] not in PASSED or not isinstance(name, str):
+            return
+        value = rows.smaller_is_better(measured)
+        if value is not None and isinstance(key, str) and _is_digest(key):
+            self._parts[part_of_key(key, PARTS)].append((ATTEMPT, key, spec["observedAt"], value, name))
 
     def _against_source(self, manifest: Json, digest: str, base: str) -> None:
         try:
@@ -312,6 +359,10 @@ class Checker:
                     digest=digest,
                 )
             )
+
+
+def _is_digest(text: str) -> bool:
+    return len(text) == 71 and text.startswith("sha256:") and not text[7:].strip("0123456789abcdef")
 
 
 def _is_bundle(value: Json) -> bool:

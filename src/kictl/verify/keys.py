@@ -18,10 +18,7 @@ class Keys:
         self._comparison: dict[tuple[bytes, str, str, str], str] = {}
         self._correctness: dict[bytes, str] = {}
 
-    def comparison(self, workload: Workload, claims: Claims) -> str | None:
-        """None where the run does not say what its primary measurement is."""
-        if claims.metric is None:
-            return None
+    def comparison(self, workload: Workload, claims: Claims) -> str:
         memo = (workload.raw, claims.protocol, claims.environment, claims.metric)
         key = self._comparison.get(memo)
         if key is None:

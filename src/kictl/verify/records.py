@@ -30,7 +30,7 @@ REFERRED_TO: Final = {kind: kinds for *_, kinds in REFERENCES for kind in kinds}
 """By kind, all kinds that a reference to it may lead to."""
 
 
-MADE, WANTED, WORKLOAD, RESULT, NAMED = range(5)
+MADE, WANTED, WORKLOAD, RESULT, NAMED, ATTEMPT, EVENT, SERVED, SERVING_WORKLOAD, MODEL = range(10)
 """The first member of a record says which it is; the others are those of the class of that name."""
 
 Place = tuple[str, int | None, str]
@@ -64,14 +64,11 @@ class Workload(NamedTuple):
 
 
 class Claims(NamedTuple):
-    """What is claimed of a run, or said by it, that has to follow from its workload.
-
-    `metric` is None where the run does not state it.
-    """
+    """What is claimed of a run, or said by it, that has to follow from its workload. `metric` is as in its key."""
 
     protocol: str
     environment: str
-    metric: str | None
+    metric: str
     comparison_key: Any
     correctness_key: Any
     total: Any
@@ -92,6 +89,28 @@ class Named(NamedTuple):
     name: str
     raw: bytes
     place: Place
+
+
+class Event(NamedTuple):
+    """A record event: its key, and its row."""
+
+    key: str
+    row: dict[str, Any]
+    place: Place
+
+
+class Served(NamedTuple):
+    """A serving run with keys in its row, and its spec as JSON."""
+
+    raw: bytes
+    spec: bytes
+    claimed: dict[str, Any]
+    place: Place
+
+
+def part_of_key(key: str, parts: int) -> int:
+    """The part that what is said of a comparison key goes to."""
+    return int(key[7:9], 16) % parts
 
 
 def row_of(base: str) -> str:

@@ -1,6 +1,7 @@
 """Rules about one row of a catalogue export: what its columns repeat of its manifest, of others, and of other rows.
 
-An importer of exports applies the same functions, so that it refuses exactly what verification calls an error.
+Verification applies them to a stream of lines; the import of an export, which keeps what it reads, applies those about
+ids of other rows as well.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ COHORT = declare(
     "error",
     "The key of a serving cohort is recomputed from model, workload, protocol, topology, quality and metrics.",
     "a row with the cohortKey of another topology",
+    needs="model and workload",
 )
 
 KINDS: Final = {
@@ -61,8 +63,8 @@ KINDS: Final = {
     "protocols": ("BenchmarkProtocol",),
     "environments": ("ExecutionEnvironment",),
 }
-"""The tables whose rows hold manifests, and of which kinds; that of a run of a benchmark is a bundle. KernelIndex has no
-tables of protocols and environments, which stand in those bundles."""
+"""The tables whose rows hold manifests, and of which kinds; that of a run of a benchmark is a bundle. KernelIndex has
+no tables of protocols and environments, which stand in those bundles."""
 TABLE_OF: Final = {kind: table for table, kinds in KINDS.items() for kind in kinds}
 OTHER_TABLES: Final = (
     *("sources", "operation_aliases", "measurements", "serving_measurements", "record_events", "artifacts"),
@@ -113,18 +115,21 @@ IDS: Final[dict[str, tuple[IdColumn, ...]]] = {
 """By table, the columns that lead to other rows."""
 
 
-def columns(kind: str, row: Json, spec: Json, environment: Json | None = None) -> Iterator[Problem]:
+def columns(kind: str, row: Json, spec: Json, environment: Json | None = None) -> list[Problem]:
     """Columns of a row that say something else than its manifest's spec; `environment` is that of a bundle.
 
     A column that the row does not have is not missed.
     """
+    problems = []
     for name, expected in _COLUMNS.get(kind, ()):
-        if name in row and not _same(name, row[name], value := expected(spec)):
-            yield _mismatch(COLUMN, name, value, row[name])
+        if name in row and row[name] != (value := expected(spec)) and not _same(name, row[name], value):
+            problems.append(_mismatch(COLUMN, name, value, row[name]))
     if environment is not None:
+        stated = environment["hardware"]
         for name, member in _HARDWARE:
-            if name in row and row[name] != (value := environment["hardware"].get(member)):
-                yield _mismatch(COLUMN, name, value, row[name])
+            if name in row and row[name] != stated.get(member):
+                problems.append(_mismatch(COLUMN, name, stated.get(member), row[name]))
+    return problems
 
 
 def derived(kind: str, spec: Json) -> Json:
@@ -229,14 +234,16 @@ def event(row: Json, follows: dict[str, tuple[str | None, str]]) -> Problem | No
     return None
 
 
+def no_key(row: Json) -> Problem:
+    """A record event that names no comparison key."""
+    got = show(row.get("comparisonKey"))
+    return Problem(EVENT, "/comparisonKey", f"expected a comparison key, got {got}", "a comparison key", got)
+
+
 def smaller_is_better(measurement: cohort.Measurement) -> float | None:
     """The value of a measurement as records compare it; None where nobody says which values are better."""
     better = measurement.metric.better
     return None if better is None else measurement.value if better == "lower" else -measurement.value
-
-
-def _primary(spec: Json) -> cohort.Measurement | None:
-    return cohort.primary(spec)
 
 
 def _topology(member: str) -> Callable[[Json], Any]:
@@ -265,10 +272,10 @@ _COLUMNS: Final[dict[str, tuple[tuple[str, Callable[[Json], Any]], ...]]] = {
         ("observedAt", _member("observedAt")),
         ("protocolKey", _member("protocolDigest")),
         ("environmentKey", _member("environmentDigest")),
-        ("primaryMetric", lambda spec: found.metric.name if (found := _primary(spec)) else cohort.NO_METRIC),
-        ("primaryStatistic", lambda spec: found.metric.statistic if (found := _primary(spec)) else None),
-        ("primaryUnit", lambda spec: found.metric.unit if (found := _primary(spec)) else None),
-        ("primaryValue", lambda spec: found.value if (found := _primary(spec)) else None),
+        ("primaryMetric", lambda spec: found.metric.name if (found := cohort.primary(spec)) else cohort.NO_METRIC),
+        ("primaryStatistic", lambda spec: found.metric.statistic if (found := cohort.primary(spec)) else None),
+        ("primaryUnit", lambda spec: found.metric.unit if (found := cohort.primary(spec)) else None),
+        ("primaryValue", lambda spec: found.value if (found := cohort.primary(spec)) else None),
     ),
     "ModelRevision": (("name", _member("model")),),
     "ServingConfiguration": (("dtype", _member("dtype")), ("quantization", _member("quantization"))),
@@ -303,8 +310,7 @@ _KEY_RULES: Final = {
 
 
 def _same(name: str, got: Any, expected: Any) -> bool:
-    if got == expected:
-        return isinstance(got, bool) == isinstance(expected, bool)
+    """Whether two unequal values mean the same."""
     if name == "observedAt":
         return _same_instant(got, expected)
     if name == "targetArchitectures" and isinstance(got, list) and isinstance(expected, list):

@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+from kictl import cohort
 from kictl.canonical import Digest
 from kictl.model import Finding, Severity
 from kictl.schemas import show
+from kictl.verify import rows
 from kictl.verify.context import Context
 from kictl.verify.facts import Facts, Record
 from kictl.verify.keys import Keys
 from kictl.verify.records import (
+    ATTEMPT,
+    EVENT,
     MADE,
+    MODEL,
     NAMED,
     REFERENCES,
     RESULT,
+    SERVED,
+    SERVING_WORKLOAD,
     WANTED,
     WORKLOAD,
     Claims,
+    Event,
     Made,
     Named,
     Place,
     Result,
+    Served,
     Wanted,
     Workload,
     row_of,
 )
-from kictl.verify.registry import RULES, declare
+from kictl.verify.registry import RULES, Problem, declare
 
 UNRESOLVED = declare(
     "reference/unresolved",
@@ -73,6 +84,14 @@ EXTERNAL_ID = declare(
 )
 
 
+UNCHECKED = declare(
+    "reference/unchecked",
+    "error",
+    "With --closed, nothing may be left unchecked for want of a document of the same input.",
+    "--closed for a run whose workload is in another file",
+)
+
+
 class Together:
     """Judges the facts, part by part. `missed` counts the runs that a rule could not judge, by rule."""
 
@@ -85,6 +104,56 @@ class Together:
     def findings(self, facts: Facts) -> Iterator[Finding]:
         for records in facts.by_part():
             yield from self._part(records)
+            yield from self._events(records)
+            yield from self._served(records)
+        if self.closed:
+            yield from self._unchecked()
+
+    def _unchecked(self) -> Iterator[Finding]:
+        """What was left for want of another document."""
+        for rule, count in sorted(self.missed.items()):
+            needs = RULES[rule].needs or "documents"
+            message = f"{rule} was not checked for {count} of the runs: their {needs} is not here"
+            expected = f"the {needs} of every run"
+            yield Finding(UNCHECKED, RULES[UNCHECKED].severity, "-", message, "", expected, f"{count} without")
+
+    def _events(self, records: list[Record]) -> Iterator[Finding]:
+        """Record events beside the records that follow from the runs of their comparison keys."""
+        attempts: dict[str, list[rows.Attempt]] = {}
+        events = [Event(*record[1:]) for record in records if record[0] == EVENT]
+        if not events:
+            return
+        for record in records:
+            if record[0] == ATTEMPT:
+                attempts.setdefault(record[1], []).append(rows.Attempt(*record[2:]))
+        follows = {key: rows.records(attempts.get(key, [])) for key in {event.key for event in events}}
+        for event in events:
+            if (problem := rows.event(event.row, follows[event.key])) is not None:
+                yield _of_problem(problem, event.place)
+
+    def _served(self, records: list[Record]) -> Iterator[Finding]:
+        """The keys of serving runs, from their models and workloads."""
+        models = {record[1]: record[2] for record in records if record[0] == MODEL}
+        workloads = {record[1]: record[2:] for record in records if record[0] == SERVING_WORKLOAD}
+        for record in records:
+            if record[0] == SERVED:
+                yield from self._served_run(Served(*record[1:]), models, workloads)
+
+    def _served_run(
+        self, served: Served, models: Mapping[bytes, str | None], workloads: Mapping[bytes, Sequence[Any]]
+    ) -> Iterator[Finding]:
+        spec = json.loads(served.spec)
+        model, workload = (Digest(spec[f"{name}Digest"]) for name in ("model", "workload"))
+        if model.raw not in models or workload.raw not in workloads:
+            self.missed[rows.COHORT] += bool(served.claimed)
+            return
+        streaming, load = workloads[workload.raw]
+        keys = cohort.serving_keys(spec, {"streaming": streaming, "loadGeneration": load})
+        tokenizer = models[model.raw]
+        key = cohort.serving_cohort_key(model=model, tokenizer=tokenizer, workload=workload, keys=keys)
+        subject, line, base = served.place
+        for problem in rows.keys(served.claimed, {"cohortKey": key, "protocolKey": keys.protocol}):
+            yield _of_problem(problem, (subject, line, row_of(base)), served.raw)
 
     def _part(self, records: list[Record]) -> Iterator[Finding]:
         made: dict[bytes, Record] = {}
@@ -173,6 +242,11 @@ def _finding(
     digest = None if raw is None else Digest.from_raw(raw)
     severity = severity or RULES[rule].severity
     return Finding(rule, severity, subject, message, base + pointer, expected, got, line, digest)
+
+
+def _of_problem(problem: Problem, place: Place, raw: bytes | None = None) -> Finding:
+    expected, got = problem.expected or "", problem.got or ""
+    return _finding(problem.rule, place, problem.pointer, problem.message, expected, got, raw)
 
 
 def _other_metadata(first: Made, new: Made) -> Finding:

@@ -18,14 +18,15 @@ from kictl.rank import Entry, Order, Ranked
 
 
 class Options(NamedTuple):
-    """What to show of a definition. `limit` is per table; empty `gpus`, `stacks` or `sources` mean all; `explain` also
-    says why the tables are separate."""
+    """What to show of a definition. `limit` is per table; empty `gpus`, `stacks` or `sources` mean all; `case` is the
+    shape of a single case; `explain` also says why the tables are separate."""
 
     by: str = "metric"
     all_submissions: bool = False
     listed_only: bool = False
     gpus: tuple[str, ...] = ()
     stacks: tuple[str, ...] = ()
+    case: str | None = None
     sources: tuple[str, ...] = ()
     limit: int | None = None
     explain: bool = False
@@ -37,6 +38,13 @@ class Options(NamedTuple):
         if self.stacks and stack not in self.stacks:
             return "other-stack"
         return None
+
+    def takes_case(self, cohort: Cohort) -> bool:
+        """Whether a cohort is of the case that is asked for, if any is: each axis named has that size."""
+        if self.case is None:
+            return True
+        wanted = set(self.case.replace(",", " ").split())
+        return cohort.shape is not None and wanted <= set(cohort.shape.split(" "))
 
 
 class Table(NamedTuple):
@@ -85,7 +93,7 @@ def compare(catalogue: Catalogue, pattern: str, options: Options) -> Comparison:
         if definition.name == name and (not options.sources or definition.source in options.sources):
             bounds = queries.bounds(catalogue, definition.id)
             for cohort in queries.cohorts(catalogue, definition.id):
-                if cohort.metric is None:
+                if cohort.metric is None or not options.takes_case(cohort):
                     continue
                 if (reason := options.leaves_out(cohort.gpu, cohort.stack)) is None:
                     tables.append(table(catalogue, cohort, bounds, options))
@@ -93,6 +101,8 @@ def compare(catalogue: Catalogue, pattern: str, options: Options) -> Comparison:
                     excluded[reason] += len(queries.entries(catalogue, cohort.id))
             for gpu, stack, reason, count in queries.excluded(catalogue, definition.id):
                 excluded[options.leaves_out(gpu, stack) or reason] += count
+    if not tables and options.case is not None:
+        raise UsageError(f"{name} has no case {options.case}", code="unknown_case", hint="without --case all are shown")
     if not tables and excluded.keys() & {"other-gpu", "other-stack"}:
         raise UsageError(f"{name} has no run for that GPU and stack", code="unknown_cohort")
     apart = _apart(catalogue, tables) if options.explain else ()
@@ -107,7 +117,7 @@ def table(catalogue: Catalogue, cohort: Cohort, bounds: Bounds | None, options: 
         entries = [entry for entry in entries if not entry.unlisted]
     ranked: list[Ranked] = []
     if order is not None:
-        shown = entries if options.all_submissions else rank.best_per_author(entries, order)
+        shown = entries if options.all_submissions else rank.best_of_each(entries, order, by_author=cohort.by_author)
         ranked = rank.rank(shown, order)
     return Table(
         cohort=cohort,

@@ -209,7 +209,11 @@ def _decides(
 
 def _placing(catalogue: Catalogue, cohort: Cohort, row: RunRow) -> Placing | None:
     order = cohort.metric and rank.order_of(cohort.metric)
-    return None if order is None else placing(queries.entries(catalogue, cohort.id), row.run, order)
+    return (
+        None
+        if order is None
+        else placing(queries.entries(catalogue, cohort.id), row.run, order, by_author=cohort.by_author)
+    )
 
 
 def _claimed(catalogue: Catalogue, row: RunRow, spec: Json) -> Claimed:
@@ -273,15 +277,16 @@ def entry_of(row: RunRow, spec: Json) -> Entry | None:
     )
 
 
-def placing(entries: Iterable[Entry], run: str, order: Order) -> Placing | None:
-    """The place of a run among the current runs of its cohort; None where it is not one of them."""
+def placing(entries: Iterable[Entry], run: str, order: Order, *, by_author: bool = True) -> Placing | None:
+    """The place of a run among the current runs of its cohort; None where it is not one of them. Not `by_author`,
+    submissions stand for authors."""
     ranked = rank.rank(entries, order)
     position = next((p for p, item in enumerate(ranked) if item.entry.run_digest == run), None)
     if position is None:
         return None
     mine, first = ranked[position], ranked[0].entry
-    authors = rank.rank(rank.best_per_author((item.entry for item in ranked), order), order)
-    best = next(item for item in authors if _same_author(item.entry, mine.entry))
+    authors = rank.rank(rank.best_of_each((item.entry for item in ranked), order, by_author=by_author), order)
+    best = next(item for item in authors if _stands_for(item.entry, mine.entry, by_author=by_author))
     better = [item.entry.value for item in ranked if item.rank == mine.rank - 1]
     to_next = rank.behind(mine.entry.value, better[0], order) if better else None
     return Placing(
@@ -298,9 +303,10 @@ def placing(entries: Iterable[Entry], run: str, order: Order) -> Placing | None:
     )
 
 
-def _same_author(one: Entry, other: Entry) -> bool:
-    """Entries without a named author stand for themselves."""
-    return one == other if one.author is None else one.author == other.author
+def _stands_for(one: Entry, other: Entry, *, by_author: bool) -> bool:
+    """Whether one entry is the best of those that another is one of."""
+    is_same = one.author == other.author
+    return is_same if by_author and one.author is not None else is_same and one.submission == other.submission
 
 
 def _history(catalogue: Catalogue, submission_id: int, source: str, observations: list[ObservationRow]) -> History:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from itertools import chain
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from kictl import __version__, patterns, units

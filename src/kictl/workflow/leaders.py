@@ -199,7 +199,7 @@ def _leader(group: Group, by: str, as_of: str) -> Leader | None:
         tags=group.tags,
         outdated=group.outdated,
         runs=len(group.entries),
-        authors=len(ranked),
+        authors=len({item.entry.author for item in ranked if item.entry.author is not None}),
         places=tuple(ranked[place - 1].entry if place <= len(ranked) else None for place in PLACES),
         shared=sum(item.rank == 1 for item in ranked) - 1,
         near_ties=sum(item.rank > 1 and _is_near(item.entry, first, order) for item in ranked),
@@ -214,7 +214,11 @@ def _order(group: Group, by: str) -> Order | None:
 
 
 def _by_author(group: Group, order: Order | None) -> list[rank.Ranked]:
-    return [] if order is None else rank.rank(rank.best_per_author(group.entries, order), order)
+    return (
+        []
+        if order is None
+        else rank.rank(rank.best_of_each(group.entries, order, by_author=group.cohort.by_author), order)
+    )
 
 
 def _is_near(entry: Entry, first: Entry, order: Order) -> bool:
@@ -237,8 +241,8 @@ def _margin(row: Leader) -> float:
     return float("inf") if ratio is None else ratio
 
 
-SORTS: dict[str, Callable[[Leader], tuple[float | str, ...]]] = {
-    "definition": lambda row: (row.cohort.definition, float(row.outdated), row.cohort.shape or ""),
+SORTS: dict[str, Callable[[Leader], tuple[float | str | int, ...]]] = {
+    "definition": lambda row: (row.cohort.definition, float(row.outdated), *units.version_order(row.cohort.shape)),
     "gap": lambda row: (-(row.gap or 0.0), row.cohort.definition),
     "age": lambda row: (-row.age_days, row.cohort.definition),
     "entries": lambda row: (row.authors, row.runs, row.cohort.definition),

@@ -139,9 +139,10 @@ _TIERS = (_exact, _abbreviated, _partial)
 
 
 def _submissions(catalogue: Catalogue, name: str) -> Iterator[Subject]:
-    for row in dossiers.submissions(catalogue, name):
-        several = len(dossiers.submissions(catalogue, name)) > 1
-        yield Subject("submission", row.submission, _owner(row) if several else None)
+    # Of ids that begin with this word themselves it may be left out.
+    rows = dossiers.submissions(catalogue, name) or dossiers.submissions(catalogue, f"submission/{name}")
+    for row in rows:
+        yield Subject("submission", row.submission, _owner(row) if len(rows) > 1 else None)
     # An id may have slashes in it itself: SOURCE/ID and SOURCE/DEFINITION/ID say which of several is meant.
     parts = name.split("/")
     for start in range(1, len(parts)):

@@ -55,7 +55,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """How one run compares with the best of them. `ratio` says how many times worse it is, whichever direction is better.
+    """How one run compares with the best of them. `ratio` says how many times worse it is, in either direction.
 
     `closed` is the share of the way from the scoring baseline to the bound that its latency has gone: 0 at the
     baseline, 1 at the bound; None without bounds. `rank` is its place in its cohort; None where it takes none.

@@ -42,8 +42,8 @@ class CohortReport:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionReport:
-    """One definition. `withdrawn` are its retracted, superseded and failed runs; `origins` are the imports that read it last,
-    one for each source."""
+    """One definition. `withdrawn` are its retracted, superseded and failed runs; `origins` are the imports that read
+    it last, one for each source."""
 
     name: str
     title: str | None

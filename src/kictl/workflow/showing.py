@@ -184,7 +184,7 @@ def _author(catalogue: Catalogue, name: str) -> AuthorSheet:
         mine = [entry for entry in group.entries if entry.author == name]
         order = group.cohort.metric and rank.order_of(group.cohort.metric)
         if mine and order:
-            ranked = rank.rank(rank.best_per_author(group.entries, order), order)
+            ranked = rank.rank(rank.best_of_each(group.entries, order, by_author=True), order)
             item = next(item for item in ranked if item.entry.author == name)
             ratio = rank.behind(item.entry.value, ranked[0].entry.value, order)
             entered.append(Entered(group.cohort, item.entry, item.rank, item.tied, len(ranked), len(mine), ratio))

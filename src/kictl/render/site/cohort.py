@@ -8,7 +8,7 @@ from typing import Final
 
 from kictl import rank
 from kictl.rank import Entry, Ranked
-from kictl.render import comparison, measure, numbers, svg
+from kictl.render import comparison, leaders, measure, numbers, svg
 from kictl.render.html import Child, Markup, element
 from kictl.render.site import layout
 from kictl.render.site.layout import number
@@ -96,16 +96,18 @@ class Section:
         ]
         marks = layout.marks(self.report.table.bounds, self.unit)
         leads = f"{items[0].label} leads with {items[0].note} {self.unit.name}"
+        authors = counted(self.report.table.authors, "author")
         chart = svg.bars(
             f"{self.name}-bars",
-            f"{self.measured} of the first {len(rows)} of {counted(self.report.table.authors, 'author')} in {self.title}",
+            f"{self.measured} of the first {len(rows)} of {authors} in {self.title}",
             "; ".join([leads, *(mark.label for mark in marks), "the table below has the same numbers"]),
             items,
             marks,
             layout.ticks(self.unit),
         )
+        competitor = leaders.competitor(self.report.table.cohort)
         better = "shorter" if self.is_lower_better else "longer"
-        caption = f"{self.measured} in {self.unit.name}, best run of each author; {better} is better."
+        caption = f"{self.measured} in {self.unit.name}, best run of each {competitor}; {better} is better."
         return layout.figure(caption, chart, "bars")
 
     def _ranking(self) -> Markup:
@@ -120,7 +122,8 @@ class Section:
         ]
         hidden = len(table.rows) - self.rows
         more = f"; {hidden} more are in the JSON beside this page" if hidden > 0 else ""
-        caption = f"Ranked by {self.measured.lower()}, the best run of each author{more}"
+        competitor = leaders.competitor(table.cohort)
+        caption = f"Ranked by {self.measured.lower()}, the best run of each {competitor}{more}"
         return layout.table(caption, columns, [row for row in rows if row is not None], name=f"{self.name}-ranking")
 
     def _row(self, ranked: Ranked) -> Markup:
@@ -236,7 +239,7 @@ class Section:
         columns = [("#", "n"), ("author", None), ("run", "n"), (self.unit.name, "n"), ("date", None)]
         return element(
             "details",
-            element("summary", f"{shown}, not only the best of each author"),
+            element("summary", f"{shown}, not only the best of each {leaders.competitor(self.report.table.cohort)}"),
             layout.table(f"{shown}, ranked by {self.measured.lower()}{more}", columns, rows, name=f"{self.name}-all"),
         )
 
