@@ -52,6 +52,7 @@ def _known(quick: bool, export: Path | None) -> dict[str, Callable[[], list[Tabl
         "digest": lambda: [documents.digest(count, rounds)],
         "validate": lambda: [documents.validate(count, rounds)],
         "verify": lambda: exports.verify(rounds, export),
+        "export": lambda: exports.importing(rounds, export),
         "startup": lambda: [commands.startup(rounds)],
         "files": lambda: [commands.files(rounds)],
         "import": lambda: [catalogues.importing(6_000 if quick else 60_000, 1 if quick else 3)],

@@ -98,7 +98,7 @@ def _fill(catalogue: Catalogue, runs: int) -> None:
 def _reading(definition: Definition, numbers: list[int]) -> tuple[Reading, tuple[Submission, ...]]:
     submissions = tuple(leaderboard.submission(made.row(number, definition), definition) for number in numbers)
     reading = Reading(
-        ref=DefinitionRef(definition.external_id, definition.name),
+        ref=DefinitionRef(definition.external_id or "", definition.name),
         definition=definition,
         submissions=submissions,
         expected=len(submissions),

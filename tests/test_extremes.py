@@ -114,7 +114,7 @@ def test_a_latency_that_rounds_to_nothing_ranks_and_is_no_reference(no_time: Pat
     pairing = json.loads(kictl("compare", "1", "3", "--json", "--catalog", no_time).out)
     assert pairing["comparable"]
     assert [run["ratio"] for run in pairing["runs"]] == [None, None]
-    assert [run["difference_ns"] for run in pairing["runs"]] == [4000, 0]
+    assert [run["difference"] for run in pairing["runs"]] == [4000, 0]
     ranking = json.loads(kictl("show", "1", "--json", "--catalog", no_time).out)["ranking"]
     assert (ranking["rank"], ranking["ratio_to_first"], ranking["behind_next"]) == (3, None, 1.0)
 
@@ -155,7 +155,7 @@ def test_rows_fit_whatever_a_name_is_made_of(names: Path, command: str, columns:
 
 def test_a_name_without_a_visible_character_is_shown_as_such(names: Path) -> None:
     out = kictl("compare", "-d", "001", "--catalog", names).out
-    assert [line.split()[1] for line in out.split("\n")[6:10]] == ['""', '"', r"\u3164", r"a\u034fb"]
+    assert [line.split()[1] for line in out.split("\n")[7:11]] == ['""', '"', r"\u3164", r"a\u034fb"]
     assert '"" · 001_one · B200' in kictl("show", "1", "--catalog", names).out
 
 

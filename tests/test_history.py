@@ -65,7 +65,7 @@ def test_who_when_by_how_much_and_for_how_long(path: Path) -> None:
     assert (found.as_of, found.excluded) == (AS_OF, {"not-correct": 1})
     assert [(part.cohort.gpu, part.runs) for part in found.cohorts] == [("B200", 6), ("H200", 1)]
     steps = found.cohorts[0].steps
-    assert [(s.entry.submission, s.gain_ns, s.held_days, s.near) for s in steps] == [
+    assert [(s.entry.submission, s.gain_by, s.held_days, s.near) for s in steps] == [
         ("1", None, 2, False),
         ("3", 200, 8, True),
         ("4", 4800, 10, False),
@@ -79,14 +79,15 @@ def test_the_table_and_the_drawing(path: Path) -> None:
     assert (done.code, done.err) == (0, "")
     assert done.out == (
         "001_norm\n"
-        "B200 · stack v1.1 · 4 records in 6 runs · until 2026-07-31\n"
-        "date       author id    µs  gain    less days    SOL digest\n"
-        "─────────────────────────────────────────────────────────────────\n"
-        f"2026-07-01 a       1 9.000     –       –    2 0.5294 {short(path, '1')}\n"
-        f"2026-07-03 b       3 8.800 0.200 ≈2.22 %    8 0.5357 {short(path, '3')}\n"
-        f"2026-07-11 a       4 4.000 4.800  54.5 %   10 0.7500 {short(path, '4')}\n"
-        f"2026-07-21 c       6 2.000 2.000  50.0 %   10 0.9000 {short(path, '6')}\n"
-        "≈ within 5 %: inside the portal's run-to-run noise\n"
+        "B200 · stack v1.1 · 2 cases · 4 records in 6 runs · until 2026-07-31\n"
+        "sol-execbench · latency (mean, lower is better)\n"
+        "date       author id    µs  gain better by days    SOL digest\n"
+        "───────────────────────────────────────────────────────────────────\n"
+        f"2026-07-01 a       1 9.000     –         –    2 0.5294 {short(path, '1')}\n"
+        f"2026-07-03 b       3 8.800 0.200   ≈2.22 %    8 0.5357 {short(path, '3')}\n"
+        f"2026-07-11 a       4 4.000 4.800    54.5 %   10 0.7500 {short(path, '4')}\n"
+        f"2026-07-21 c       6 2.000 2.000    50.0 %   10 0.9000 {short(path, '6')}\n"
+        "≈ within 5 %: inside the run-to-run noise\n"
         "\n"
         "      µs\n"
         "9.000 ───────────────────────╮\n"
@@ -105,7 +106,9 @@ def test_the_table_and_the_drawing(path: Path) -> None:
 def short(path: Path, submission: str) -> str:
     with Catalogue.open(path) as catalogue:
         digest: bytes = catalogue.db.execute(
-            "SELECT m.digest FROM submission s JOIN manifest m ON m.id = s.run_id WHERE external_id = ?", (submission,)
+            "SELECT m.digest FROM submission s JOIN run r ON r.submission_id = s.id"
+            " JOIN manifest m ON m.id = r.manifest_id WHERE external_id = ?",
+            (submission,),
         ).fetchone()[0]
     return digest.hex()[:12]
 
@@ -114,7 +117,7 @@ def test_programs_get_it_unrounded(path: Path) -> None:
     found = json.loads(run(path, "--json").out)
     assert [record["gain"] for record in found["cohorts"][0]["records"]] == [None, 200 / 9000, 4800 / 8800, 0.5]
     lines = list(csv.DictReader(io.StringIO(run(path, "--format", "csv").out)))
-    assert [(line["gpu"], line["submission"], line["gain_ns"]) for line in lines] == [
+    assert [(line["gpu"], line["submission"], line["gain_by"]) for line in lines] == [
         ("B200", "1", ""),
         ("B200", "3", "200"),
         ("B200", "4", "4800"),

@@ -56,11 +56,11 @@ class Catalog:
                 for o in dossiers.observations(catalogue, found.id)
             ]
 
-    def ranked(self, definition: str = NAME) -> list[tuple[str, int, bool]]:
+    def ranked(self, definition: str = NAME) -> list[tuple[str, float, bool]]:
         """Submission, latency in ns and whether it is unlisted, of all that ranks."""
         with Catalogue.open(self.path) as catalogue:
             return sorted(
-                (entry.submission, entry.latency_ns, entry.unlisted)
+                (entry.submission, entry.value, entry.unlisted)
                 for known in queries.definitions(catalogue)
                 if known.name == definition
                 for cohort in queries.cohorts(catalogue, known.id)
@@ -327,6 +327,8 @@ def test_bounds_that_moved_are_a_new_version_under_the_same_manifests(catalog: C
     assert versions(catalog) == [1, 2]
     with Catalogue.open(catalog.path) as catalogue:
         now, then = queries.bounds(catalogue, 1), queries.bounds(catalogue, 1, import_id=1)
+    assert now is not None
+    assert then is not None
     assert [case.sol_ms for case in now.cases] == [0.002, 0.002]
     assert [case.sol_ms for case in then.cases] == [0.001, 0.001]
 

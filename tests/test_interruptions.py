@@ -286,13 +286,13 @@ def test_interrupted_by_its_user(server: Loopback, whole: str, tmp_path: Path) -
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 600 KiB."""
+    """A file system of 900 KiB."""
     folder = tmp_path / "small"
     folder.mkdir()
     mount = shutil.which("mount")
     if os.geteuid() != 0 or mount is None:
         pytest.skip("a small file system can only be mounted by root")
-    if subprocess.run([mount, "-t", "tmpfs", "-o", "size=600k", "tmpfs", folder], check=False).returncode:
+    if subprocess.run([mount, "-t", "tmpfs", "-o", "size=900k", "tmpfs", folder], check=False).returncode:
         pytest.skip("this system does not let a small file system be mounted")
     try:
         yield folder

@@ -149,8 +149,9 @@ def test_an_earlier_version_of_a_definition_is_marked(tmp_path: Path) -> None:
 
 def test_tables_at_80_columns(path: Path) -> None:
     assert run(path, "leaders", "--stack", "v1.1", "--gpu", "B200").out == (
-        "B200 · stack v1.1\n"
-        "2 definitions · by latency, each author by the best run · ages until 2026-07-31\n"
+        "B200 · stack v1.1 · sol-execbench\n"
+        "2 definitions · by latency (mean, lower is better)\n"
+        "each author by the best run · ages until 2026-07-31\n"
         "definition 1st µs by close   5th  10th authors runs days    gap    SOL id\n"
         "─────────────────────────────────────────────────────────────────────────\n"
         "001_norm    4.000 a  1= 1≈ 6.000 11.00      10   11   28 4.000× 0.7500  1\n"
@@ -161,7 +162,7 @@ def test_tables_at_80_columns(path: Path) -> None:
     )
     assert run(path, "authors", "--stack", "v1.1").out.splitlines()[:7] == [
         "Authors",
-        "3 cohorts with runs · by latency, each author by the best run",
+        "3 cohorts with runs · by metric, each author by the best run",
         " # author led alone shared ≈ top 5 entered runs",
         "───────────────────────────────────────────────",
         " 1 b        2     2      0 1     3       3    3",
@@ -217,7 +218,7 @@ def test_the_corpus_has_a_leader_for_every_cohort(shared: Path, tmp_path: Path) 
             key = name["comparison_key"]
             expected[key] = min(name["primary_ns"], expected.get(key, name["primary_ns"]))
     it = found(path)
-    assert {str(r.cohort.comparison_key): r.first.latency_ns for r in it.rows} == expected
+    assert {str(r.cohort.key): r.first.value for r in it.rows} == expected
     counts = counted(path)
     assert sum(alone for alone, *_ in counts.values()) <= len(expected)
     assert sum(runs for *_, runs in counts.values()) == 400

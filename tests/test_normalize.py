@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kictl import schemas
-from kictl.model import Definition
+from kictl.model import Definition, Manifest, Suite
 from kictl.normalize import definitions, leaderboard
 from kictl.normalize.build import NormalizeError, manifest
 
@@ -54,17 +54,33 @@ def definition(**changes: Any) -> Definition:
     return definitions.definition(detail(**changes))
 
 
-def run(**changes: Any) -> Any:
-    made = leaderboard.submission({**ROW, **changes}, definition()).run
-    assert made is not None
-    return made
+def suite_of(made: Definition) -> Suite:
+    assert made.suite is not None
+    return made.suite
+
+
+def run(**changes: Any) -> Made:
+    (made,) = leaderboard.submission({**ROW, **changes}, definition()).runs
+    project, implementation, protocol, environment = made.others
+    return Made(made.manifest, implementation, project, protocol, environment, made.cohort.key)
+
+
+class Made(NamedTuple):
+    """The manifests of a run, and the key of its cohort."""
+
+    run: Manifest
+    implementation: Manifest
+    project: Manifest
+    protocol: Manifest
+    environment: Manifest
+    comparison_key: str
 
 
 # Definitions
 
 
 def test_operation() -> None:
-    assert definition().operation.document == {
+    assert definition().subject.document == {
         "apiVersion": "kernelindex.dev/v1alpha1",
         "kind": "OperationSpec",
         "metadata": {"name": "007-example-kernel", "title": "007_Example_kernel"},
@@ -96,15 +112,20 @@ def test_operation() -> None:
     ],
 )
 def test_family(changes: Json, family: str) -> None:
-    assert definition(**changes).operation.spec["family"] == family
+    assert definition(**changes).subject.spec["family"] == family
 
 
 def test_source_code_says_that_there_is_a_reference_and_is_not_kept() -> None:
     code = "def run(x): return x"
     made = definition(reference=code, baseline=code)
-    assert made.operation.spec["reference"] == {"language": "python"}
-    assert "reference" not in definition(reference=None).operation.spec
-    documents = [made.facts, made.operation.document, made.suite.document, *(case.document for case in made.cases)]
+    assert made.subject.spec["reference"] == {"language": "python"}
+    assert "reference" not in definition(reference=None).subject.spec
+    documents = [
+        made.facts,
+        made.subject.document,
+        suite_of(made).manifest.document,
+        *(case.document for case in suite_of(made).cases),
+    ]
     assert code not in json.dumps(documents)
 
 
@@ -114,7 +135,7 @@ def test_a_case_binds_constants_and_derived_axes() -> None:
         "n": {"shape": [], "dtype": "int32"},
         "w": {"shape": ["9"], "dtype": "int8"},
     }
-    (case,) = definition(inputs=inputs).cases
+    (case,) = suite_of(definition(inputs=inputs)).cases
     assert case.spec["axes"] == {"batch": 3}
     assert case.spec["tensors"] == {"x": {"shape": [3, 32], "dtype": "fp16"}, "w": {"shape": [9], "dtype": "int8"}}
     assert case.spec["correctness"] == {"comparator": "sol_execbench_eval"}
@@ -129,16 +150,16 @@ def test_an_input_of_unknown_size_is_left_out_not_guessed() -> None:
         "g": {"shape": ["next"], "dtype": "int8"},
         "h": {"shape": ["elsewhere"], "dtype": "int8"},
     }
-    (case,) = definition(axes=axes, inputs=inputs).cases
+    (case,) = suite_of(definition(axes=axes, inputs=inputs)).cases
     assert case.spec["tensors"].keys() == {"x"}
 
 
 def test_repeated_cases_keep_order_and_count_in_the_suite() -> None:
     workloads = [{"axes": {"Batch": n}} for n in (3, 1, 3, 3)]
     made = definition(workloads=workloads)
-    assert [case["axes"]["batch"] for case in made.suite.spec["cases"]] == [3, 1, 3, 3]
-    assert [case.spec["axes"]["batch"] for case in made.cases] == [3, 1]
-    assert len(made.bounds.cases) == 4
+    assert [case["axes"]["batch"] for case in suite_of(made).manifest.spec["cases"]] == [3, 1, 3, 3]
+    assert [case.spec["axes"]["batch"] for case in suite_of(made).cases] == [3, 1]
+    assert len(suite_of(made).bounds.cases) == 4
 
 
 def test_case_ids_are_the_sources_or_a_hash_of_the_axes_in_its_own_case() -> None:
@@ -151,10 +172,10 @@ def test_case_ids_are_the_sources_or_a_hash_of_the_axes_in_its_own_case() -> Non
 def test_an_integer_is_one_however_it_is_written() -> None:
     axes = {**DETAIL["axes"], "hidden": {"type": "const", "value": 64.0}}
     written = definition(axes=axes, workloads=[{"axes": {"Batch": 3.0}, "baseline_latency_ms": 0.02, "sol_ms": 0.001}])
-    assert written.operation.digest == definition().operation.digest
-    assert written.suite.digest == definition().suite.digest
-    assert [case.digest for case in written.cases] == [case.digest for case in definition().cases]
-    assert written.bounds.digest == definition().bounds.digest
+    assert written.subject.digest == definition().subject.digest
+    assert suite_of(written).manifest.digest == suite_of(definition()).manifest.digest
+    assert [case.digest for case in suite_of(written).cases] == [case.digest for case in suite_of(definition()).cases]
+    assert suite_of(written).bounds.digest == suite_of(definition()).bounds.digest
 
 
 @given(st.permutations(["_z", "K", "K_blocks", "K1", "Ka", "hidden_size", "M", "z"]))
@@ -192,17 +213,17 @@ def test_definitions_that_make_no_manifest(changes: Json, message: str) -> None:
 
 def test_titles_and_names_within_their_limits() -> None:
     made = definition(name="x" * 300, title="é" * 300)
-    assert made.operation.document["metadata"] == {"name": "x" * 100, "title": "é" * 200}
-    assert definition(name="算子").operation.document["metadata"]["name"] == "definition-7"
+    assert made.subject.document["metadata"] == {"name": "x" * 100, "title": "é" * 200}
+    assert definition(name="算子").subject.document["metadata"]["name"] == "definition-7"
 
 
 def test_bounds_have_a_digest_of_exactly_their_numbers() -> None:
-    bounds = definition().bounds
-    moved = definition(workloads=[{**DETAIL["workloads"][0], "sol_ms": 0.0011}]).bounds
-    assert definition(title="another").bounds == bounds
+    bounds = suite_of(definition()).bounds
+    moved = suite_of(definition(workloads=[{**DETAIL["workloads"][0], "sol_ms": 0.0011}])).bounds
+    assert suite_of(definition(title="another")).bounds == bounds
     assert moved.digest != bounds.digest
     assert (bounds.cases[0].baseline_ms, bounds.cases[0].sol_ms) == (0.02, 0.001)
-    assert definition(sol_is_dummy=True).bounds.is_dummy
+    assert suite_of(definition(sol_is_dummy=True)).bounds.is_dummy
 
 
 # Submissions
@@ -218,7 +239,7 @@ def test_run() -> None:
     }
     assert document["spec"] == {
         "implementationDigest": made.implementation.digest,
-        "workloadDigest": definition().suite.digest,
+        "workloadDigest": suite_of(definition()).manifest.digest,
         "protocolDigest": made.protocol.digest,
         "environmentDigest": made.environment.digest,
         "status": "passed",
@@ -237,7 +258,7 @@ def test_implementation_and_project() -> None:
     made = run(username="J. Doe (lab)")
     assert made.implementation.spec == {
         "projectRevision": {"version": "submission-70"},
-        "operation": {"specDigest": definition().operation.digest},
+        "operation": {"specDigest": definition().subject.digest},
         "callable": {"language": "unknown"},
         "support": {
             "hardwareArchitectures": ["sm_100"],
@@ -297,7 +318,7 @@ def test_the_implementation_is_not_in_the_comparison_key() -> None:
 def test_eligibility(changes: Json, reasons: tuple[str, ...]) -> None:
     made = leaderboard.submission({**ROW, **changes}, definition())
     assert made.reasons == reasons
-    assert (made.run is None) is bool(reasons)
+    assert (made.runs == ()) is bool(reasons)
     assert made.facts == {**ROW, **changes}
 
 
@@ -325,8 +346,8 @@ def test_every_manifest_is_valid() -> None:
         made.project,
         made.protocol,
         made.environment,
-        found.operation,
-        found.suite,
+        found.subject,
+        suite_of(found).manifest,
     ):
         assert schemas.violations(item.kind, item.document) == []
 

@@ -267,6 +267,7 @@ def test_a_repeated_row_counts_as_it_was_last_seen() -> None:
     reading = read(board)
     assert reading.received == 60
     (last,) = [s for s in reading.submissions if s.external_id == "11"]
+    assert last.facts is not None
     assert last.facts["latency_ms"] == 0.125
 
 

@@ -14,7 +14,20 @@ from kictl.catalogue.store import Catalogue
 from kictl.workflow import comparing, history, pairing, showing
 from leaderboards import FIXTURE, import_folder
 
-GROWING = {"submission", "observation", "manifest", "evidence", "bounds_case", "quarantine", "drift", "body", "note"}
+GROWING = {
+    "submission",
+    "run",
+    "score",
+    "claim",
+    "observation",
+    "manifest",
+    "evidence",
+    "bounds_case",
+    "quarantine",
+    "drift",
+    "body",
+    "note",
+}
 OPTIONS = comparing.Options(explain=True)
 
 QUESTIONS: dict[str, Callable[[Catalogue], object]] = {
@@ -32,12 +45,15 @@ QUESTIONS: dict[str, Callable[[Catalogue], object]] = {
 
 
 def runs(catalogue: Catalogue) -> list[str]:
-    rows = catalogue.db.execute("SELECT external_id FROM submission WHERE cohort_id = 1 AND standing = 'current'")
+    rows = catalogue.db.execute(
+        "SELECT external_id FROM submission s JOIN run r ON r.submission_id = s.id"
+        " WHERE cohort_id = 1 AND r.standing = 'current'"
+    )
     return [row[0] for row in rows]
 
 
 def cohort(catalogue: Catalogue) -> str:
-    return Digest.from_raw(catalogue.db.execute("SELECT comparison_key FROM cohort").fetchone()[0])
+    return Digest.from_raw(catalogue.db.execute("SELECT key FROM cohort").fetchone()[0])
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +94,7 @@ def test_no_table_is_scanned(path: Path, question: str) -> None:
 
 
 def test_a_scan_is_noticed(path: Path) -> None:
-    statement = "SELECT s.id FROM submission s JOIN manifest ON manifest.id = s.run_id WHERE s.gpu = 'B200'"
+    statement = "SELECT s.id FROM submission s JOIN manifest ON manifest.id = s.project_id WHERE s.gpu = 'B200'"
     with Catalogue.open(path) as catalogue:
         assert scanned(catalogue, [statement]) == {("submission", statement)}
         assert scanned(catalogue, ["SELECT id FROM submission WHERE id = 1"]) == set()

@@ -11,21 +11,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boards import Json, detail, imported, row
-from kictl import rank
+from kictl import cohort, rank
 from kictl.catalogue.store import Catalogue
+from kictl.model import Score
 from kictl.rank import Entry
 from kictl.workflow import comparing, dossier
 
 NAME = "001_norm"
 
 
-def entry(submission: str, latency_ns: int, *, author: str | None = None, day: int = 1, **figures: float) -> Entry:
-    digest = f"sha256:{submission.zfill(64)}"
-    return Entry(submission, author or submission, latency_ns, f"2026-07-{day:02d}T00:00:00.000Z", digest, **figures)  # type: ignore[arg-type]
+def order_of(metric: cohort.Metric) -> rank.Order:
+    order = rank.order_of(metric)
+    assert order is not None
+    return order
 
 
-def places(entries: list[Entry], **options: rank.Score) -> list[tuple[int, str, bool, bool]]:
-    return [(r.rank, r.entry.submission, r.tied, r.near) for r in rank.rank(entries, **options)]
+LATENCY = order_of(cohort.LATENCY)
+THROUGHPUT = order_of(cohort.Metric("throughput", "mean", "tokens_s"))
+
+
+def entry(
+    submission: str, value: float, *, author: str | None = None, day: int = 1, sol_score: float | None = None
+) -> Entry:
+    digest, at = f"sha256:{submission.zfill(64)}", f"2026-07-{day:02d}T00:00:00.000Z"
+    score = None if sol_score is None else Score(sol_score)
+    return Entry(submission, author or submission, value, at, digest, score=score)
+
+
+def places(entries: list[Entry], order: rank.Order = LATENCY) -> list[tuple[int, str, bool, bool]]:
+    return [(r.rank, r.entry.submission, r.tied, r.near) for r in rank.rank(entries, order)]
 
 
 def test_dense_ranks_and_ties_in_every_order() -> None:
@@ -60,14 +74,14 @@ def test_a_whole_tie_is_near_the_rank_above() -> None:
 
 @pytest.mark.parametrize(("ns", "near"), [(1049, True), (1050, True), (1051, False)])
 def test_near_is_within_five_percent(ns: int, near: bool) -> None:
-    assert rank.rank([entry("1", 1000), entry("2", ns)])[1].near is near
+    assert rank.rank([entry("1", 1000), entry("2", ns)], LATENCY)[1].near is near
 
 
 def test_none_and_one() -> None:
-    assert rank.rank([]) == []
+    assert rank.rank([], LATENCY) == []
     assert places([entry("1", 5)]) == [(1, "1", False, False)]
-    assert rank.best_per_author([]) == []
-    assert rank.record([]) == []
+    assert rank.best_of_each([], LATENCY, by_author=True) == []
+    assert rank.record([], LATENCY) == []
 
 
 def test_by_sol_score_higher_is_first_and_none_has_no_place() -> None:
@@ -78,11 +92,11 @@ def test_by_sol_score_higher_is_first_and_none_has_no_place() -> None:
         entry("4", 30, sol_score=0.9),
     ]
     for permuted in itertools.permutations(entries):
-        found = places(list(permuted), score=rank.by_sol_score)
+        found = places(list(permuted), rank.BY_SCORE)
         assert [(place, name) for place, name, _, _ in found] == [(1, "2"), (1, "4"), (2, "1")]
 
 
-def test_best_per_author_is_the_first_of_each() -> None:
+def test_the_best_of_each_author_is_its_first() -> None:
     entries = [
         entry("1", 30, author="a"),
         entry("2", 20, author="a", day=1),
@@ -91,7 +105,35 @@ def test_best_per_author_is_the_first_of_each() -> None:
         entry("5", 26, author="c"),
     ]
     for permuted in itertools.permutations(entries):
-        assert [e.submission for e in rank.best_per_author(permuted)] == ["3", "4", "5"]
+        assert [e.submission for e in rank.best_of_each(permuted, LATENCY, by_author=True)] == ["3", "4", "5"]
+
+
+def test_where_submissions_compete_an_author_has_several_places() -> None:
+    entries = [entry("1", 30, author="a"), entry("2", 20, author="a"), entry("2", 40, author="a", day=2)]
+    assert [e.value for e in rank.best_of_each(entries, LATENCY, by_author=False)] == [20, 30]
+
+
+def test_of_runs_by_nobody_named_each_stands_for_itself() -> None:
+    entries = [entry(name, value)._replace(author=None) for name, value in (("1", 30), ("2", 20))]
+    assert [e.submission for e in rank.best_of_each(entries, LATENCY, by_author=True)] == ["2", "1"]
+
+
+def test_more_is_better_where_the_unit_is_a_rate() -> None:
+    entries = [entry("1", 100), entry("2", 104), entry("3", 50, day=2), entry("4", 120, day=3)]
+    assert places(entries, THROUGHPUT) == [
+        (1, "4", False, False),
+        (2, "2", False, False),
+        (3, "1", False, True),
+        (4, "3", False, False),
+    ]
+    assert [e.submission for e in rank.record(entries, THROUGHPUT)] == ["2", "4"]
+    assert rank.behind(50, 100, THROUGHPUT) == 2
+    assert rank.behind(100, 50, LATENCY) == 2
+
+
+@pytest.mark.parametrize("unit", ["ratio", "tokens", "w", "percent"])
+def test_a_unit_of_which_nobody_says_what_is_better_ranks_nothing(unit: str) -> None:
+    assert rank.order_of(cohort.Metric("something", "mean", unit)) is None
 
 
 def test_the_record_only_ever_falls() -> None:
@@ -104,21 +146,21 @@ def test_the_record_only_ever_falls() -> None:
         entry("6", 20, day=9),
     ]
     for permuted in itertools.permutations(entries):
-        assert [e.submission for e in rank.record(permuted)] == ["1", "5", "6"]
+        assert [e.submission for e in rank.record(permuted, LATENCY)] == ["1", "5", "6"]
 
 
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(1, 3), st.sampled_from("abc")), max_size=12), st.randoms())
 def test_what_holds_of_every_ranking(rows: list[tuple[int, int, str]], shuffle: random.Random) -> None:
     entries = [entry(str(n), ns, author=author, day=day) for n, (ns, day, author) in enumerate(rows)]
-    ranked = rank.rank(entries)
+    ranked = rank.rank(entries, LATENCY)
     shuffled = entries.copy()
     shuffle.shuffle(shuffled)
-    assert rank.rank(shuffled) == ranked
-    distinct = sorted({e.latency_ns for e in entries})
-    assert [r.entry.latency_ns for r in ranked] == sorted(e.latency_ns for e in entries)
+    assert rank.rank(shuffled, LATENCY) == ranked
+    distinct = sorted({e.value for e in entries})
+    assert [r.entry.value for r in ranked] == sorted(e.value for e in entries)
     for r in ranked:
-        assert r.rank == distinct.index(r.entry.latency_ns) + 1
-        assert r.tied == (sum(e.latency_ns == r.entry.latency_ns for e in entries) > 1)
+        assert r.rank == distinct.index(r.entry.value) + 1
+        assert r.tied == (sum(e.value == r.entry.value for e in entries) > 1)
 
 
 # Through a catalogue
@@ -193,9 +235,10 @@ def test_a_retracted_run_does_not_rank_and_says_why(path: Path, tmp_path: Path) 
     assert found.excluded == {"retracted: disqualified": 1}
     with Catalogue.open(path) as catalogue:
         it = dossier.dossier(catalogue, "1")
-    assert (it.standing, it.reasons, it.placing) == ("retracted", ("disqualified",), None)
+    assert (it.row.standing, it.row.reasons, it.placing) == ("retracted", ("disqualified",), None)
     assert [event.what for event in it.history.events] == ["first-seen", "retracted"]
-    assert it.entry.latency_ns == 4000
+    assert it.entry is not None
+    assert it.entry.value == 4000
 
     imported(tmp_path / "3", path, [(board, [row(1, "a", 0.004), row(2, "b", 0.005)])])
     with Catalogue.open(path) as catalogue:
@@ -216,10 +259,10 @@ def test_a_superseded_run_does_not_rank(path: Path, tmp_path: Path) -> None:
     assert found.excluded == {"superseded": 1}
     with Catalogue.open(path) as catalogue:
         it, new = dossier.dossier(catalogue, old), dossier.dossier(catalogue, "1")
-    assert (it.standing, it.placing, it.entry.latency_ns) == ("superseded", None, 4000)
-    assert it.latest == new.run.digest != old
+    assert (it.row.standing, it.placing, it.entry and it.entry.value) == ("superseded", None, 4000)
+    assert it.row.latest == new.run.digest != old
     assert [event.what for event in new.history.events] == ["first-seen", "superseded"]
-    assert (new.entry.latency_ns, new.placing and new.placing.rank) == (6000, 2)
+    assert (new.entry and new.entry.value, new.placing and new.placing.rank) == (6000, 2)
 
 
 def test_an_unlisted_run_ranks_marked(path: Path, tmp_path: Path) -> None:
@@ -239,13 +282,13 @@ def test_a_cohort_can_become_empty(path: Path, tmp_path: Path) -> None:
     imported(tmp_path / "1", path, [(board, [row(1, "a", 0.004)])])
     imported(tmp_path / "2", path, [(board, [row(1, "a", 0.004, is_correct=False)])])
     found = compared(path)
-    assert [(table.population, table.rows, table.best_ns) for table in found.tables] == [(0, (), None)]
+    assert [(table.population, table.rows, table.best) for table in found.tables] == [(0, (), None)]
     assert found.excluded == {"retracted: not-correct": 1}
 
 
 def test_a_definition_without_submissions(path: Path, tmp_path: Path) -> None:
     imported(tmp_path / "1", path, [(detail(1, NAME), [])])
-    assert compared(path) == comparing.Comparison(NAME, "latency", (), {})
+    assert compared(path) == comparing.Comparison(NAME, (), {})
 
 
 def test_the_limit_and_what_it_hides(path: Path, tmp_path: Path) -> None:

@@ -51,16 +51,18 @@ def test_the_published_record(catalogue: Catalogue) -> None:
     """The facts of the run's public page."""
     it = dossier.dossier(catalogue, "19969")
     assert it.run.digest == RUN
-    assert it.comparison_key == KEY
+    assert it.cohort.key == KEY
     assert it.placing is not None
     assert (it.placing.rank, it.placing.runs, it.placing.author_rank, it.placing.authors) == (2, 2, 2, 2)
     assert it.placing.first.submission == "19900"
     assert it.placing.ratio_to_first == 7699 / 7229
-    assert (it.entry.latency_ns, it.entry.fast_1_count, it.entry.fast_1_total) == (7699, 16, 16)
-    assert it.standing == "current"
+    assert it.entry is not None
+    assert it.entry.score is not None
+    assert (it.entry.value, it.entry.score.fast_1_count, it.entry.score.fast_1_total) == (7699, 16, 16)
+    assert it.row.standing == "current"
     assert it.findings == ()
     assert it.facts["worker_id"] == "external-prod-b200-modal-1"
-    for manifest in (it.implementation, it.project, it.operation, it.workload, it.protocol, it.environment):
+    for manifest in (it.implementation, it.project, it.subject, it.workload, it.protocol, it.environment):
         assert manifest is not None
         assert canonical.identity(manifest.document) == manifest.digest
 
@@ -251,7 +253,7 @@ def test_the_dossier_reads_in_this_order(path: Path) -> None:
     done = show(path, "19969")
     assert done.out.startswith(
         f"ac4k · {MOE} · B200 · stack\n"
-        "v1.1\n"
+        "v1.1 · 16 cases\n"
         "  latency           7.699 µs mean\n"
         "  rank              2 of 2 runs\n"
         "  rank of author    2 of 2 authors\n"
@@ -264,10 +266,11 @@ def test_the_dossier_reads_in_this_order(path: Path) -> None:
         "  observed          2026-07-10 06:07 UTC\n"
         "\n"
         "Identity\n"
-        "  implementation\n"
+        "  implementation         ac4k\n"
+        "  implementation digest\n"
         "    sha256:2fd84da7897ec0a67946d23f526caa7f60fadfdf7a771960de403387d2a9e97f\n"
-        "  project         ac4k\n"
-        "  revision        submission-19969\n"
+        "  project                ac4k\n"
+        "  revision               submission-19969\n"
     )
     titles = [line for line in done.out.splitlines() if line and not line.startswith(" ")][2:]
     assert titles == [
@@ -439,7 +442,7 @@ def test_every_run_of_the_corpus_has_a_dossier(shared: Path, tmp_path: Path) -> 
             names = list(line["runs"])
             for name in names:
                 it = dossier.dossier(catalogue, name)
-                assert (it.run.digest, it.comparison_key) == (
+                assert (it.run.digest, it.cohort.key) == (
                     line["runs"][name]["run"],
                     line["runs"][name]["comparison_key"],
                 )

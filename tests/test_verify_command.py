@@ -60,9 +60,10 @@ def bundle_of(submission: str) -> Json:
     with open_snapshot(FIXTURE) as fetcher:
         source = SolExecBench(fetcher)
         ref = next(ref for ref in source.listing().definitions if ref.external_id == "42")
-        made = next(row.run for row in source.read(ref).submissions if row.external_id == submission)
-    assert made is not None
-    return {part: getattr(made, part).document for part in ("run", "protocol", "environment")}
+        (made,) = next(row.runs for row in source.read(ref).submissions if row.external_id == submission)
+    _, _, protocol, environment = made.others
+    parts = {"run": made.manifest, "protocol": protocol, "environment": environment}
+    return {name: part.document for name, part in parts.items()}
 
 
 # What is read, what is said
@@ -332,7 +333,7 @@ def test_the_catalogue_verifies(catalogue: Path) -> None:
     ("statement", "rule"),
     [
         ("UPDATE manifest SET digest = zeroblob(32) WHERE id = (SELECT max(id) FROM manifest)", "digest/column"),
-        ("UPDATE kind SET name = 'ServingRun' WHERE name = 'OperationSpec'", "catalogue/row"),
+        ("UPDATE kind SET name = 'Serving' WHERE name = 'OperationSpec'", "catalogue/row"),
         (
             "INSERT INTO manifest (digest, kind_id, body) SELECT digest, kind_id, body FROM manifest LIMIT 1",
             "catalogue/row",
@@ -343,9 +344,9 @@ def test_the_catalogue_verifies(catalogue: Path) -> None:
         ),
         ("UPDATE bounds_case SET sol_ms = sol_ms * 2 WHERE position = 0", "catalogue/bounds"),
         ("UPDATE bounds SET digest = randomblob(32)", "catalogue/bounds"),
-        ("UPDATE cohort SET comparison_key = randomblob(32)", "digest/comparison-key"),
-        ("UPDATE submission SET latency_ns = latency_ns + 1 WHERE run_id IS NOT NULL", "catalogue/row"),
-        ("UPDATE submission SET sol_score = 0.9 WHERE run_id IS NOT NULL", "catalogue/row"),
+        ("UPDATE cohort SET key = randomblob(32)", "digest/comparison-key"),
+        ("UPDATE run SET value = value + 1", "catalogue/row"),
+        ("UPDATE score SET sol_score = 0.9", "catalogue/row"),
         (
             "DELETE FROM manifest WHERE kind_id = (SELECT id FROM kind WHERE name = 'ImplementationRevision')",
             "parse/compression",

@@ -376,7 +376,8 @@ def _outcome(new: Submission, old: Known | None, facts: bytes) -> str:
         return "unchanged"
     if old.standing == "retracted":
         return "restored"
-    return "unchanged" if all(old.has(run.manifest.digest) for run in new.runs) else "changed"
+    present = [run for run in new.runs if old.runs.get(run.manifest.digest.raw) == "current"]
+    return "unchanged" if len(present) == len(new.runs) else "changed"
 
 
 def _standing(new: Submission, old: Known | None) -> str:

@@ -218,7 +218,7 @@ def _identity(dossier: Dossier) -> Iterator[Fact]:
         yield "model", _get(dossier.subject, "model") or spec["modelDigest"]
         yield "configuration", spec["configurationDigest"]
     else:
-        yield "implementation", _title(dossier.implementation)
+        yield "implementation", _title(dossier.implementation) or row.author
         yield "implementation digest", spec["implementationDigest"]
     yield "project", None if row.author is None else named(row.author)
     yield "revision", _get(dossier.implementation, "projectRevision", "version")
@@ -236,11 +236,9 @@ def _identity(dossier: Dossier) -> Iterator[Fact]:
 
 
 def _title(manifest: Manifest | None) -> str | None:
-    """The name of a manifest for people."""
-    if manifest is None:
-        return None
-    metadata = manifest.document["metadata"]
-    return str(metadata.get("title") or metadata["name"])
+    """The title of a manifest, if it has one."""
+    title: str | None = manifest.document["metadata"].get("title") if manifest else None
+    return title
 
 
 def _licence(dossier: Dossier) -> str | None:

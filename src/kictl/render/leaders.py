@@ -101,8 +101,8 @@ def _grid(leaders: Leaders, gpu: str, stack: str | None, metric: Metric | None, 
     cohorts = "cohort" if has_cases else "definition"
     head = (
         f"{gpu}{stated} · {rows[0].cohort.source}",
-        f"{counted(len(rows), cohorts)} · by {order}, each {competitor(rows[0].cohort)} by the best run"
-        f" · ages until {numbers.day(leaders.as_of)}",
+        f"{counted(len(rows), cohorts)} · by {order}",
+        f"each {competitor(rows[0].cohort)} by the best run · ages until {numbers.day(leaders.as_of)}",
     )
     facets = [*(["gap"] if bounded else []), *(["SOL"] if scored else [])]
     names = ("definition", *(["case"] if has_cases else []), f"1st {unit}", "by", "close", "5th", "10th", "authors")

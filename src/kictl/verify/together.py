@@ -100,13 +100,14 @@ class Together:
         self.closed = closed
         self.missed: Counter[str] = Counter()
         self._keys = Keys()
+        self._unresolved = 0
 
     def findings(self, facts: Facts) -> Iterator[Finding]:
         for records in facts.by_part():
             yield from self._part(records)
             yield from self._events(records)
             yield from self._served(records)
-        if self.closed:
+        if self.closed and not self._unresolved:
             yield from self._unchecked()
 
     def _unchecked(self) -> Iterator[Finding]:
@@ -188,6 +189,7 @@ class Together:
         expected = " or ".join(kinds)
         if kind is None:
             severity: Severity = "error" if self.closed else "warning"
+            self._unresolved += 1
             message, expected = f"{digest} is not here", f"{expected} {digest}"
             yield _finding(UNRESOLVED, wanted.place, pointer, message, expected, "nothing", severity=severity)
         elif kind not in kinds:

@@ -93,7 +93,7 @@ def row_of(catalogue: Catalogue, found: Subject) -> RunRow | SubmissionRow:
     """The row of a subject that is a run or a submission."""
     if found.kind == "run":
         return dossiers.runs(catalogue, found.key.removeprefix("sha256:"))[0]
-    rows = [r for r in dossiers.submissions(catalogue, found.key) if found.source in (None, _owner(r))]
+    rows = [r for r in dossiers.submissions(catalogue, found.key) if found.source in (None, r.source, _owner(r))]
     row = rows[0]
     return row if row.run is None else dossiers.runs(catalogue, row.run.removeprefix("sha256:"))[0]
 
@@ -142,14 +142,21 @@ def _submissions(catalogue: Catalogue, name: str) -> Iterator[Subject]:
     # Of ids that begin with this word themselves it may be left out.
     rows = dossiers.submissions(catalogue, name) or dossiers.submissions(catalogue, f"submission/{name}")
     for row in rows:
-        yield Subject("submission", row.submission, _owner(row) if len(rows) > 1 else None)
+        yield _subject(row, rows)
     # An id may have slashes in it itself: SOURCE/ID and SOURCE/DEFINITION/ID say which of several is meant.
     parts = name.split("/")
     for start in range(1, len(parts)):
         owner, external_id = "/".join(parts[:start]), "/".join(parts[start:])
-        for row in dossiers.submissions(catalogue, external_id):
-            if owner in (row.source, _owner(row)):
-                yield Subject("submission", row.submission, _owner(row))
+        rows = dossiers.submissions(catalogue, external_id)
+        yield from (_subject(row, rows) for row in rows if owner in (row.source, _owner(row)))
+
+
+def _subject(row: SubmissionRow, rows: list[SubmissionRow]) -> Subject:
+    """A submission, with its source where others have the same id, and its definition where that does not tell."""
+    if len(rows) == 1:
+        return Subject("submission", row.submission)
+    alone = sum(other.source == row.source for other in rows) == 1
+    return Subject("submission", row.submission, row.source if alone else _owner(row))
 
 
 def _digests(catalogue: Catalogue, prefix: str) -> Iterator[Subject]:
