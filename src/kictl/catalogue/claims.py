@@ -5,8 +5,9 @@ Each is kept as it was said last, with the import that brought it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from hashlib import sha256
 from typing import Any, Final
 
 from kictl import canonical
@@ -47,11 +48,11 @@ class ClaimWriter:
                 "INSERT INTO evidence (import_id, definition_id, body) VALUES (?, NULL, ?)",
                 (self._import, self._catalogue.codec.pack([row for *_, row in part])),
             ).lastrowid
-            self.keep(db, ((*what, evidence, place) for place, (*what, _) in enumerate(part)))
+            self.keep(db, [(*what, evidence, place) for place, (*what, _) in enumerate(part)])
 
     def digest_if_new(self, db: Connection, table: str, key: Key, row: Json) -> bytes | None:
         """The digest of a row that was never said, or is not what was said last; None for one that says nothing new."""
-        digest = canonical.digest(row, checked=True).raw[:DIGEST]
+        digest = sha256(canonical.to_json(row, sort=True)).digest()[:DIGEST]
         if table not in self._was_empty:
             found = db.execute("SELECT 1 FROM claim WHERE in_table = ? LIMIT 1", (table,)).fetchone()
             self._was_empty[table] = found is None
@@ -60,9 +61,10 @@ class ClaimWriter:
         last = db.execute("SELECT digest FROM claim WHERE in_table = ? AND key = ?", (table, key)).fetchone()
         return None if last == (digest,) else digest
 
-    def keep(self, db: Connection, claims: Iterable[tuple[Any, ...]]) -> None:
+    def keep(self, db: Connection, claims: Sequence[tuple[Any, ...]]) -> None:
         """Claims by table, key, digest, evidence, and place in it."""
-        db.executemany("INSERT OR REPLACE INTO claim VALUES (?, ?, ?, ?, ?)", claims)
+        if claims:
+            db.executemany("INSERT OR REPLACE INTO claim VALUES (?, ?, ?, ?, ?)", claims)
 
     def _key(self, about: str) -> Key:
         return self._manifests.id_of(about) if isinstance(about, Digest) else about

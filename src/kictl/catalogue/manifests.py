@@ -16,6 +16,9 @@ CHUNK = 100
 ANY_OF = f"IN ({', '.join('?' * CHUNK)})"
 """A condition on up to CHUNK values. It has one length, for SQLite keeps each statement that differs."""
 REMEMBERED = 5000
+"""Manifests of which the writer knows that they are stored as they are."""
+IDS = 50_000
+"""Rows of manifests that the writer remembers by digest."""
 
 
 class ManifestWriter:
@@ -45,6 +48,7 @@ class ManifestWriter:
             return
         if len(self._settled) > REMEMBERED:
             self._settled.clear()
+        if len(self._ids) > IDS:
             self._ids.clear()
         known = self._known(db, wanted)
         new = {digest: document for digest, document in wanted.items() if digest not in known}

@@ -26,6 +26,9 @@ FACTS = 16
 """Bytes of the digest of a row's facts: it only has to tell a row from what it was before."""
 
 _STATE = ("facts_digest", "standing", "unlisted", "reasons", "author", "project_id", "gpu", "stack")
+_COLUMNS = ("id", "external_id", "definition_id", *_STATE)
+_INSERT_SUBMISSION = f"INSERT INTO submission ({', '.join(_COLUMNS)}) VALUES ({marks(_COLUMNS)})"
+_UPDATE_SUBMISSION = f"UPDATE submission SET {', '.join(f'{column} = ?' for column in _STATE)} WHERE id = ?"
 
 
 class Known(NamedTuple):
@@ -269,14 +272,16 @@ class SubmissionWriter:
         return int(cohort_id or 0)
 
     def _write(self, db: Connection, definition_id: int, table: str, writes: _Writes) -> None:
-        columns = ("id", "external_id", "definition_id", *_STATE)
-        db.executemany(f"INSERT INTO submission ({', '.join(columns)}) VALUES ({marks(columns)})", writes.new)
-        changes = ", ".join(f"{column} = ?" for column in _STATE)
-        db.executemany(f"UPDATE submission SET {changes} WHERE id = ?", writes.changed)
-        db.executemany("UPDATE submission SET standing = ? WHERE id = ?", writes.recovered)
-        db.executemany("INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?)", writes.runs)
-        db.executemany("UPDATE run SET standing = ? WHERE manifest_id = ?", writes.standings)
-        db.executemany("INSERT INTO score VALUES (?, ?, ?, ?, ?)", writes.scores)
+        for statement, rows in (
+            (_INSERT_SUBMISSION, writes.new),
+            (_UPDATE_SUBMISSION, writes.changed),
+            ("UPDATE submission SET standing = ? WHERE id = ?", writes.recovered),
+            ("INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?)", writes.runs),
+            ("UPDATE run SET standing = ? WHERE manifest_id = ?", writes.standings),
+            ("INSERT INTO score VALUES (?, ?, ?, ?, ?)", writes.scores),
+        ):
+            if rows:
+                db.executemany(statement, rows)
         for part in chunks(writes.observations, EVIDENCE_ROWS):
             self._observe(db, definition_id, table, part)
 
@@ -295,15 +300,17 @@ class SubmissionWriter:
         )
         self._claims.keep(
             db,
-            (
+            [
                 (table, seen.run_id, seen.claim, evidence, place)
                 for place, seen in enumerate(observations)
                 if seen.claim is not None
-            ),
+            ],
         )
 
     def _mark(self, db: Connection, submissions: Sequence[int], *, unlisted: bool) -> None:
         """A new observation of the same facts and run: only the listing has changed."""
+        if not submissions:
+            return
         db.executemany("UPDATE submission SET unlisted = ? WHERE id = ?", ((unlisted, s) for s in submissions))
         same = "run_id, standing, reasons, evidence_id, place"
         db.executemany(

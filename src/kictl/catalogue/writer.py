@@ -117,11 +117,16 @@ class ImportWriter:
             found, of_others = self._submissions.put(db, definition_id, source, reading, selected)
             counts.update(found)
             quarantined += of_others
-        self._submissions.supersede(db, reading.superseded)
-        self._claims.put(db, reading.claims)
-        self._add_quarantined(db, quarantined)
-        self._add_bodies(db, reading.bodies)
-        self._add_drift(db, reading.drift)
+        if reading.superseded:
+            self._submissions.supersede(db, reading.superseded)
+        if reading.claims:
+            self._claims.put(db, reading.claims)
+        if quarantined:
+            self._add_quarantined(db, quarantined)
+        if reading.bodies:
+            self._add_bodies(db, reading.bodies)
+        if reading.drift:
+            self._add_drift(db, reading.drift)
         self._add_reading(db, reading, definition_id, +counts)
 
     def _add_reading(self, db: Connection, reading: Reading, definition_id: int | None, counts: Counter[str]) -> None:

@@ -31,7 +31,9 @@ from kictl.verify.records import REFERENCES_OF
 from kictl.verify.registry import RULES, Problem
 
 FLUSH: Final = 2000
-"""Runs that are handed over together: many enough that each definition is written seldom."""
+"""Manifests or claims that are handed over together."""
+RUNS: Final = 6000
+"""Runs that are handed over together: so many that each definition is written seldom."""
 SPOOLED: Final = 4 << 20
 """Bytes of rows that wait in memory for what they refer to; more wait in a file."""
 
@@ -64,7 +66,7 @@ class KernelIndex(Records):
             if reader.is_full():
                 yield from reader.flush()
         reader.settle()
-        yield from reader.flush()
+        yield from reader.flush(at_end=True)
         if not reader.has_read:
             raise InputError(f"{' '.join(self._names)}: no row and no manifest in it", code="empty")
         yield reader.rest()
@@ -207,7 +209,7 @@ class _Reader:
         return self._judged > 0
 
     def is_full(self) -> bool:
-        return self._of_runs >= FLUSH or len(self._manifests) >= FLUSH or len(self._claims) >= FLUSH
+        return self._of_runs >= RUNS or len(self._manifests) >= FLUSH or len(self._claims) >= FLUSH
 
     def take(self, place: _Place, value: Any) -> None:
         """One value of the files: a row of a table, a line of `kictl export`, a bundle or a manifest."""
@@ -538,10 +540,17 @@ class _Reader:
 
     # Handing over
 
-    def flush(self) -> Iterator[Reading]:
+    def flush(self, *, at_end: bool = False) -> Iterator[Reading]:
         """What has been kept since the last time: manifests first, then runs by definition, then claims."""
         manifests, self._manifests = tuple(self._manifests), []
         yield self._reading(manifests=manifests)
+        yield from self._flush_runs() if self._of_runs >= RUNS or at_end else ()
+        claims, self._claims = tuple(self._claims), []
+        counts, self._counts = self._counts, Counter()
+        quarantined, self._quarantined = tuple(self._quarantined), []
+        yield self._reading(claims=claims, quarantined=quarantined, counts=counts, received=sum(counts.values()))
+
+    def _flush_runs(self) -> Iterator[Reading]:
         found, self._runs, self._of_runs = self._runs, {}, 0
         for (source, name), (subject, parts) in found.items():
             serving = isinstance(subject, Manifest)
@@ -555,10 +564,6 @@ class _Reader:
                 of=source,
                 table="serving_runs" if serving else "benchmark_runs",
             )
-        claims, self._claims = tuple(self._claims), []
-        counts, self._counts = self._counts, Counter()
-        quarantined, self._quarantined = tuple(self._quarantined), []
-        yield self._reading(claims=claims, quarantined=quarantined, counts=counts, received=sum(counts.values()))
 
     def rest(self) -> Reading:
         """What can be said only when all has been kept."""
