@@ -82,7 +82,7 @@ def test_only_honest_headers_are_sent(server: Loopback, monkeypatch: pytest.Monk
         "accept": "application/json",
         "accept-encoding": "gzip, deflate",
         "connection": "keep-alive",
-        "user-agent": f"kictl/{kictl.__version__} (+{kictl.PROJECT_URL})",
+        "user-agent": f"kictl/{kictl.__version__}",
     }
 
 

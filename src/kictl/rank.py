@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -71,8 +72,12 @@ def rank(entries: Iterable[Entry], score: Score = by_latency) -> list[Ranked]:
 
 
 def ratio(value: float, reference: float) -> float | None:
-    """How many times the reference a value is; None beside a latency that rounds to no nanosecond at all."""
-    return value / reference if reference else None
+    """How many times the reference a value is; None beside a latency that rounds to no nanosecond at all, and where
+    the ratio is beyond the range of a double."""
+    if not reference:
+        return None
+    times = value / reference
+    return times if math.isfinite(times) else None
 
 
 def is_near(value: float, reference: float) -> bool:

@@ -21,7 +21,7 @@ from typing import Any, Final, NoReturn, TypeVar
 import httpx
 import tenacity
 
-from kictl import PROJECT_URL, __version__, canonical
+from kictl import __version__, canonical, project_url
 from kictl.errors import InputError, SourceError, UsageError
 from kictl.model import Body
 from kictl.pace import MAX_CONCURRENCY, MAX_RATE, Limits, Pace, Stats
@@ -31,8 +31,6 @@ from kictl.sources.recording import MAX_BODY, Exchange, request_target
 from kictl.sources.snapshot import SnapshotWriter
 
 T = TypeVar("T")
-
-USER_AGENT: Final = f"kictl/{__version__} (+{PROJECT_URL})"
 
 MAX_REDIRECTS: Final = 3
 LONGEST_WAIT: Final = 1e9
@@ -306,7 +304,7 @@ class _Slot:
             headers={
                 "Accept": "application/json",
                 "Accept-Encoding": "gzip, deflate",
-                "User-Agent": USER_AGENT,
+                "User-Agent": user_agent(),
             },
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             follow_redirects=False,
@@ -340,6 +338,12 @@ class _Slot:
             self._timer = threading.Timer(self._starting(), self.abort)
             self._timer.daemon = True
             self._timer.start()
+
+
+def user_agent() -> str:
+    """How kictl names itself to a server: with its version, and the project's address where it has one."""
+    address = project_url()
+    return f"kictl/{__version__}" + (f" (+{address})" if address is not None else "")
 
 
 def _checked_base(base_url: str, limits: Limits) -> str:

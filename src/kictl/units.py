@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
+MS_DIGITS = 6
 NS_PER_MS = 1_000_000
 
 _NOT_KEBAB = re.compile(r"[^a-z0-9]+")
