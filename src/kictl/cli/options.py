@@ -43,6 +43,10 @@ STACKS = Annotated[list[str] | None, typer.Option("--stack", help="Only this sta
 TAGS = Annotated[list[str] | None, typer.Option("--tag", help="Only definitions with this tag; repeatable.")]
 ORDER = Annotated[Order, typer.Option("--by", help="What to rank by.")]
 FORMAT = Annotated[Format, typer.Option("--format", help="Form of the output.")]
+PROXY = Annotated[
+    str | None,
+    typer.Option("--proxy", metavar="URL", envvar="KICTL_PROXY", help="Reach the network through this HTTP proxy."),
+]
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON, also on failure.")]
 CATALOGUE = Annotated[
     Path | None,

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 
 from kictl.render.html import Child, Markup, element
 from kictl.text import cut
+from kictl.units import moment
 
 ROW = 24
 """Pixels from one bar to the next."""
@@ -244,7 +245,7 @@ def _dates(start: float, end: float) -> list[tuple[str, float, str]]:
 
 
 def _seconds(instant: str) -> float:
-    return datetime.fromisoformat(instant).timestamp()
+    return moment(instant).timestamp()
 
 
 def _at(percent: float) -> str:
