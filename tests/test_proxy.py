@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ def test_an_import_goes_through_the_proxy_that_was_asked_for(tmp_path: Path, ask
     with serving() as server, proxying() as proxy:
         server.script("kernels", Reply(body=OK))
         option = ["--proxy", proxy.url] if asked == "option" else []
-        environment = {} if option else {"KICTL_PROXY": proxy.url}
+        environment: dict[str, Any] = {} if option else {"KICTL_PROXY": proxy.url}
         done = kictl(
             "import", "sol-execbench", "--base-url", server.url, "--catalog", catalogue, *option, **environment
         )
@@ -31,12 +32,14 @@ def test_an_import_goes_through_the_proxy_that_was_asked_for(tmp_path: Path, ask
 def test_verify_against_a_live_source_goes_through_the_proxy() -> None:
     with serving() as server, proxying() as proxy:
         server.script("kernels", Reply(body=OK))
-        kictl("verify", "fixtures/manifests/good", "--against", server.url, "--proxy", proxy.url)
+        kictl("verify", "fixtures/leaderboard", "--against", server.url, "--proxy", proxy.url)
         assert ("GET", f"{server.url}/kernels") in proxy.asked
 
 
 def test_what_other_programs_take_a_proxy_from_is_not_looked_at(tmp_path: Path) -> None:
-    others = dict.fromkeys(("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"), NO_ONE)
+    others: dict[str, Any] = dict.fromkeys(
+        ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"), NO_ONE
+    )
     with serving() as server:
         server.script("kernels", Reply(body=OK))
         done = kictl("import", "sol-execbench", "--base-url", server.url, "--catalog", tmp_path / "c.sqlite", **others)

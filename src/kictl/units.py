@@ -12,6 +12,7 @@ MS_DIGITS = 6
 NS_PER_MS = 1_000_000
 
 _NOT_KEBAB = re.compile(r"[^a-z0-9]+")
+_CLOCK = re.compile(r"[0-9][T ][0-9]")
 _LEAP = re.compile(r"(?<=[0-9]:[0-9]{2}):60(?![0-9])")
 _DIGITS = re.compile(r"([0-9]{1,9})")
 _NOT_TOKEN = re.compile(r"[^a-z0-9_]")
@@ -98,7 +99,7 @@ def instant(text: str) -> str:
 def _in_utc(text: str) -> datetime:
     """As `moment`, without the zone. A leap second is the one after it, as in POSIX: clocks here have no 60."""
     spelled = text.upper()  # RFC 3339 has t and z as well
-    if "T" not in spelled and " " not in spelled:
+    if not _CLOCK.search(spelled):
         raise ValueError(f"not a date and time: {text!r}")
     whole, leaps = _LEAP.subn(":59", spelled)
     read = datetime.fromisoformat(whole)
