@@ -517,7 +517,9 @@ def test_to_json() -> None:
     assert to_json(value, indent=True).startswith(b'{\n  "b": 0.1,')
 
 
-@pytest.mark.parametrize("text", ["1e400", "[-1e999]", str(2**53), str(10**4000), r'"\ud800"', r'{"\udfff": 1}'])
+@pytest.mark.parametrize(
+    "text", ["1e400", "[-1e999]", "NaN", "[-Infinity]", str(2**53), str(10**4000), r'"\ud800"', r'{"\udfff": 1}']
+)
 def test_a_lenient_reading_lets_pass_what_a_check_then_refuses(text: str) -> None:
     value, strict = read_leniently(text.encode(), max_bytes=1 << 20)
     assert not strict
@@ -525,7 +527,7 @@ def test_a_lenient_reading_lets_pass_what_a_check_then_refuses(text: str) -> Non
         check(value)
     with pytest.raises(ParseError):
         read(text.encode())
-    assert later.value.rule in {"parse/nan", "parse/integer-range", "parse/surrogate"}
+    assert later.value.rule in {"parse/nan", "parse/float-range", "parse/integer-range", "parse/surrogate"}
 
 
 @pytest.mark.parametrize(
@@ -534,8 +536,6 @@ def test_a_lenient_reading_lets_pass_what_a_check_then_refuses(text: str) -> Non
         '{"a":1,"a":1}',
         '[{"a+":1,"a+":1}]',
         '{"a":1,"\\u0061":2}',
-        "NaN",
-        "[-Infinity]",
         "[1,]",
         '"\n"',
         "01",

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from kictl import documents, expansion
 from kictl.documents import Document, Lines, from_inputs, from_stream
 from kictl.errors import InputError
+from kictl.expansion import Expanded
 from kictl.strictjson import ParseError
 
 ROOT = Path(__file__).parents[1]
@@ -304,3 +305,16 @@ def test_a_stream_takes_no_memory_for_its_length() -> None:
         count += 1
     assert count > 100
     assert largest <= documents.BLOCK + documents.MAX_BYTES
+
+
+@pytest.mark.parametrize(("start", "name"), [(b"\xfd7zXZ\x00", "xz"), (b"BZh91", "bzip2"), (b"PK\x03\x04", "zip")])
+def test_a_compression_that_is_not_read_is_named(start: bytes, name: str) -> None:
+    with pytest.raises(ParseError, match=f"compressed with {name}, which is not read"):
+        Expanded(io.BytesIO(start + bytes(20))).read(10)
+
+
+def test_a_window_beyond_the_limit_is_told_as_a_limit() -> None:
+    frame = bytes.fromhex("28b52ffd") + bytes([0, 0xA8, 1, 0, 0])  # window descriptor: 2^31 bytes
+    with pytest.raises(ParseError, match="a window of more than 134217728 bytes") as caught:
+        Expanded(io.BytesIO(frame)).read(10)
+    assert caught.value.rule == "parse/expansion"

@@ -13,10 +13,13 @@ import unicodedata
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from boards import detail, imported, row
+from kictl.bounds import geometric_mean
 from kictl.render import numbers
-from kictl.units import version_order
+from kictl.units import instant, version_order
 from processes import kictl
 
 
@@ -235,3 +238,33 @@ def test_columns_that_there_is_no_room_for_are_named(no_time: Path) -> None:
         hidden = left_out[1].replace("\n", " ").split(", ") if left_out else []
         assert sorted([*shown, *" ".join(hidden).split()]) == sorted(header)
     assert hidden
+
+
+@given(st.floats(), st.floats())
+def test_every_formatter_takes_any_double(value: float, best: float) -> None:
+    shown = [numbers.unit_for(best).show(value)]
+    shown += [
+        form(value) for form in (numbers.significant, numbers.ratio, numbers.percent, numbers.score, numbers.micros)
+    ]
+    assert all(0 < len(text) < 30 and "inf" not in text and "nan" not in text for text in shown)
+
+
+@given(st.floats(min_value=0, exclude_min=True, allow_infinity=False), st.integers(1, 40))
+def test_the_mean_of_equal_values_is_that_value(value: float, count: int) -> None:
+    assert geometric_mean([value] * count) == value
+
+
+@pytest.mark.parametrize("bound", [1e303, 1e-320])
+def test_bounds_beyond_any_range_leave_every_command_working(tmp_path: Path, bound: float) -> None:
+    board = (detail(1, "001_a", sol_ms=bound), [row(1, "a", 0.004), row(2, "b", 0.005)])
+    catalogue = imported(tmp_path / "board", tmp_path / "c.sqlite", [board])
+    for command in (("compare", "-d", "001"), ("leaders",), ("show", "1"), ("report", "--out", tmp_path / "site")):
+        done = kictl(*command, "--catalog", catalogue)
+        assert done.code == 0, (command, done.err)
+
+
+def test_instants_have_the_grammar_of_rfc_3339() -> None:
+    assert instant("2026-07-10t06:07:05z") == "2026-07-10T06:07:05.000Z"
+    assert instant("2016-12-31T23:59:60Z") == "2017-01-01T00:00:00.000Z"
+    with pytest.raises(ValueError, match="leap second"):
+        instant("2016-12-31T12:59:60Z")

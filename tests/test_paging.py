@@ -287,7 +287,8 @@ BAD_ROWS: list[tuple[Any, str]] = [
     (row(8, finished_at="0001-01-01T00:00:00+14:00"), "beyond the years"),
     (row(8, user_id=2**53), "2^53"),
     (row(8, run_log={"bytes": 10**300}), "2^53"),
-    (row(8, latency_ms=float("inf")), "not a JSON number"),
+    (row(8, latency_ms=float("inf")), "the number 1e999 is beyond the range"),
+    (row(8, latency_ms=float("nan")), "NaN is not a JSON number"),
     (row(8, username="\ud800"), "surrogate"),
 ]
 
@@ -312,7 +313,7 @@ def test_a_bad_row_costs_no_other(bad: Any, reason: str) -> None:
     assert quarantined.external_id == expected_id
     text = json.dumps(bad).replace("Infinity", "1e999")
     copy = quarantined.facts
-    assert copy == bad or (isinstance(copy, str) and copy.replace("Infinity", "1e999") == text)
+    assert copy in (bad, text)
 
 
 def test_rows_whose_ids_look_alike_are_different_rows() -> None:

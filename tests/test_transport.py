@@ -82,7 +82,7 @@ def test_only_honest_headers_are_sent(server: Loopback, monkeypatch: pytest.Monk
         "accept": "application/json",
         "accept-encoding": "gzip, deflate",
         "connection": "keep-alive",
-        "user-agent": f"kictl/{kictl.__version__} (+{kictl.PROJECT_URL})",
+        "user-agent": f"kictl/{kictl.__version__}",
     }
 
 
@@ -432,3 +432,22 @@ def test_a_certificate_that_nobody_signed_is_refused(tmp_path: Path) -> None:
         error = failure(server)
         assert error.code == "tls"
         assert server.seen == []
+
+
+@pytest.mark.parametrize("target", ["https://xn--a.org/", "https://xn--zzzzzz--.org/", "javascript:alert(1)"])
+def test_a_redirect_to_no_server_is_told_as_one(server: Loopback, target: str) -> None:
+    server.script("kernels", Reply(302, headers={"Location": target}))
+    assert failure(server).code == "redirect"
+
+
+def test_a_gzip_body_may_have_several_members(server: Loopback) -> None:
+    packed = gzip.compress(OK[:9]) + gzip.compress(OK[9:])
+    server.script("kernels", Reply(body=packed, headers={"Content-Encoding": "gzip"}))
+    with HttpFetcher(server.url, limits=FAST) as fetcher:
+        assert fetcher.fetch("kernels", {}, decode)[0].data == OK
+
+
+def test_an_empty_content_encoding_is_none(server: Loopback) -> None:
+    server.script("kernels", Reply(headers={"Content-Encoding": ""}))
+    with HttpFetcher(server.url, limits=FAST) as fetcher:
+        assert fetcher.fetch("kernels", {}, decode)[0].data == OK

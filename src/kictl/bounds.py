@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from typing import NamedTuple
 
 from kictl import canonical, units
@@ -42,7 +43,9 @@ def geometric_mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None and value > 0]
     if not known or len(known) < len(values):
         return None
-    return math.exp(math.fsum(map(math.log, known)) / len(known))
+    mean = math.exp(math.fsum(map(math.log, known)) / len(known))
+    # A mean of equal values is that value; only rounding could take it out of the range of the values.
+    return min(max(mean, min(known)), max(known))
 
 
 def sol_bound_ms(bounds: Bounds) -> float | None:
@@ -63,4 +66,8 @@ def case_score(latency_ms: float, baseline_ms: float, sol_ms: float) -> float:
 
 
 def _ns(ms: float | None) -> float | None:
-    return None if ms is None else ms * units.NS_PER_MS
+    """The same digits six places on, so that 0.0011 ms is 1100 ns; None where no double holds that many."""
+    if ms is None:
+        return None
+    ns = float(Decimal(repr(ms)).scaleb(units.MS_DIGITS))
+    return ns if math.isfinite(ns) else None

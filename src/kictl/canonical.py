@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from kictl.strictjson import INTEGER_LIMIT, ParseError, decode, parse, parse_leniently, pointer_to
+from kictl.strictjson import INTEGER_LIMIT, ParseError, Unusable, decode, parse, parse_leniently, pointer_to
 
 if TYPE_CHECKING:
     from hashlib import _Hash as Hash
@@ -111,8 +111,8 @@ def read(data: bytes | bytearray | memoryview, *, max_bytes: int = MAX_BYTES, ma
 def read_leniently(data: bytes, *, max_bytes: int) -> tuple[Any, bool]:
     """As `read`, for a text of many records of which one may be bad; and whether `read` had taken it as well.
 
-    Where it had not, the value may hold integers of any size, infinities for floats beyond the range of a double
-    and halves of surrogate pairs: `check` refuses them. Whatever else `read` refuses is refused here.
+    Where it had not, the value may hold integers of any size, the text of NaN and of floats beyond the range of a
+    double, and halves of surrogate pairs: `check` refuses them. Whatever else `read` refuses is refused here.
     """
     if len(data) > max_bytes:
         raise ParseError("parse/size", f"{len(data)} bytes; at most {max_bytes} are read")
@@ -263,6 +263,9 @@ def _pointer(path: _Path) -> str:
 def _check_scalar(item: Any, path: _Path) -> None:
     if item is None or isinstance(item, bool):
         return
+    if isinstance(item, Unusable):
+        rule, message = item.fault
+        raise ParseError(rule, message, pointer=_pointer(path))
     if isinstance(item, str):
         _check_string(item, path)
     elif isinstance(item, int):

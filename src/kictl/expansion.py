@@ -18,6 +18,7 @@ _STEP: Final = 512
 _PIECE: Final = 1 << 18
 _GZIP = b"\x1f\x8b"
 _ZSTD = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")  # a frame, or one that is to be skipped
+_OTHERS = {b"\xfd7zX": "xz", b"BZh": "bzip2", b"PK\x03\x04": "zip"}
 _MAGIC: Final = 4
 
 
@@ -48,9 +49,14 @@ class Expanded:
             return self._packed.take(size)
         try:
             part = self._plain.read(size)
+        except ParseError:
+            raise
         except Exception as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
+            if "requires too much memory" in str(error):
+                message = f"the compressed data needs a window of more than {_MAX_WINDOW} bytes, which is the limit"
+                raise ParseError("parse/expansion", message) from error
             raise ParseError("parse/compression", f"the compressed data is broken: {error}") from error
         self._size += len(part)
         if self._size > FREE + RATIO * self._packed.taken:
@@ -90,7 +96,20 @@ def _decompressor(packed: _Packed) -> Readable | None:
         import gzip
 
         return gzip.GzipFile(fileobj=io.BufferedReader(packed))
+    for start, name in _OTHERS.items():
+        if packed.start.startswith(start):
+            return _Unread(name)
     return _Zstd(packed) if _ZSTD.fullmatch(packed.start) else None
+
+
+class _Unread:
+    """A compression that is known by its beginning, and not read."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def read(self, _size: int, /) -> bytes:
+        raise ParseError("parse/compression", f"compressed with {self._name}, which is not read: gzip and zstd are")
 
 
 class _Zstd:

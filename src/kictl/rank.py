@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
@@ -98,8 +99,12 @@ def rank(entries: Iterable[Entry], order: Order) -> list[Ranked]:
 
 
 def ratio(value: float, reference: float) -> float | None:
-    """How many times the reference a value is; None beside a reference of 0."""
-    return value / reference if reference else None
+    """How many times the reference a value is; None beside a reference of 0, and where the ratio is beyond the range
+    of a double."""
+    if not reference:
+        return None
+    times = value / reference
+    return times if math.isfinite(times) else None
 
 
 def behind(value: float, best: float, order: Order) -> float | None:

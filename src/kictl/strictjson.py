@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, NoReturn
@@ -69,7 +70,10 @@ def parse(text: str, *, max_depth: int) -> Any:
 
 
 def parse_leniently(text: str, *, max_depth: int) -> Any:
-    """As `parse`, but numbers out of range and halves of surrogate pairs pass; several times as fast."""
+    """As `parse`, but numbers out of range, NaN and halves of surrogate pairs pass; several times as fast.
+
+    A float out of range and what is no number stand as the Unusable that was received.
+    """
     try:
         value = _LENIENT.decode(text)
     except (ValueError, RecursionError):
@@ -91,11 +95,27 @@ def _any_integer(literal: str) -> int:
     return int(literal[:400])
 
 
-def _no_number(literal: str) -> NoReturn:
-    raise ValueError(f"{literal} is not a JSON number")
+class Unusable(str):
+    """The text of a number that no JSON value can be: NaN, an infinity, or one beyond the range of a double."""
+
+    __slots__ = ()
+
+    @property
+    def fault(self) -> tuple[str, str]:
+        """The rule that it breaks, and what to say."""
+        if self in _NOT_NUMBERS:
+            return "parse/nan", f"{self} is not a JSON number"
+        return "parse/float-range", f"the number {self[:80]} is beyond the range of a double"
 
 
-_LENIENT = json.JSONDecoder(object_pairs_hook=_distinct, parse_int=_any_integer, parse_constant=_no_number)
+def _any_float(literal: str) -> float | Unusable:
+    real = float(literal)
+    return Unusable(literal) if math.isinf(real) else real
+
+
+_LENIENT = json.JSONDecoder(
+    object_pairs_hook=_distinct, parse_int=_any_integer, parse_float=_any_float, parse_constant=Unusable
+)
 
 
 def is_deeper(value: Any, limit: int) -> bool:

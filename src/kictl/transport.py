@@ -21,7 +21,7 @@ from typing import Any, Final, NoReturn, TypeVar
 import httpx
 import tenacity
 
-from kictl import PROJECT_URL, __version__, canonical
+from kictl import __version__, canonical, project_url
 from kictl.errors import InputError, SourceError, UsageError
 from kictl.model import Body
 from kictl.pace import MAX_CONCURRENCY, MAX_RATE, Limits, Pace, Stats
@@ -31,8 +31,6 @@ from kictl.sources.recording import MAX_BODY, Exchange, request_target
 from kictl.sources.snapshot import SnapshotWriter
 
 T = TypeVar("T")
-
-USER_AGENT: Final = f"kictl/{__version__} (+{PROJECT_URL})"
 
 MAX_REDIRECTS: Final = 3
 LONGEST_WAIT: Final = 1e9
@@ -62,7 +60,8 @@ class _TransientError(Exception):
 class HttpFetcher(Fetcher):
     """GETs JSON below one base URL; a body is cached and recorded once `decode` has taken it.
 
-    Raises UsageError for a base URL or limits that are not allowed, SourceError for what the network does.
+    `proxy` is the URL of an HTTP proxy that all requests go through; none is ever taken from the environment. Raises
+    UsageError for a URL or limits that are not allowed, SourceError for what the network does.
     """
 
     def __init__(
@@ -72,6 +71,7 @@ class HttpFetcher(Fetcher):
         limits: Limits | None = None,
         cache: Cache | None = None,
         record: SnapshotWriter | None = None,
+        proxy: str | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self.stats = Stats()
@@ -85,7 +85,8 @@ class HttpFetcher(Fetcher):
         self._pace = Pace(1 / self.limits.rate, self._sleep)
         self._slots: queue.LifoQueue[_Slot] = queue.LifoQueue()
         tls = httpx.create_ssl_context(trust_env=False)
-        self._all_slots = [_Slot(self.limits, tls, self._starting) for _ in range(self.limits.concurrency)]
+        through = None if proxy is None else _checked_proxy(proxy, tls)
+        self._all_slots = [_Slot(self.limits, tls, through, self._starting) for _ in range(self.limits.concurrency)]
         for slot in self._all_slots:
             self._slots.put(slot)
 
@@ -103,6 +104,8 @@ class HttpFetcher(Fetcher):
         except _TransientError as error:
             message = f"{self._url(target)}: {error}, {self.limits.attempts} times in a row"
             hint = "what was imported stays; run the same command again later"
+            if error.code in {"network", "timeout"}:
+                hint += ", or read a snapshot: import --from, verify --against"
             raise SourceError(message, code=error.code, hint=hint) from error
 
     def notes(self) -> str:
@@ -194,6 +197,8 @@ class HttpFetcher(Fetcher):
                 if slot.aborted:  # a body that ends with its connection looks whole
                     raise httpx.ReadError("ended by us")
                 return answer
+        except (httpx.InvalidURL, UnicodeError) as error:  # httpx reads a Location before we do
+            raise _TransientError("redirected to what is not a URL", "redirect") from error
         except httpx.TransportError as error:
             self._check_open()
             if slot.aborted or isinstance(error, httpx.TimeoutException):
@@ -223,7 +228,7 @@ class HttpFetcher(Fetcher):
         kind = response.headers.get("content-type", "").partition(";")[0].strip()
         if status == 200 and not _JSON_TYPE.fullmatch(kind):
             raise _TransientError(f"answered with {_shown(kind) or 'no type'} instead of JSON", "content_type")
-        encoding = response.headers.get("content-encoding", "identity").strip().lower()
+        encoding = response.headers.get("content-encoding", "identity").strip().lower() or "identity"
         pieces = self._counted(response, self.limits.max_body)
         if encoding in _INFLATED:
             pieces = self._inflated(response, pieces)
@@ -247,15 +252,19 @@ class HttpFetcher(Fetcher):
         size = 0
         try:
             for piece in pieces:
-                plain = inflater.decompress(piece, self.limits.max_body + 1 - size)
-                size += len(plain)
-                if size > self.limits.max_body:
-                    self._too_large(response, self.limits.max_body)
-                self._count(response, len(plain), wire=False)
-                yield plain
+                while piece:
+                    if inflater.eof:  # gzip may have several members, zlib may not
+                        inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
+                    plain = inflater.decompress(piece, self.limits.max_body + 1 - size)
+                    size += len(plain)
+                    if size > self.limits.max_body:
+                        self._too_large(response, self.limits.max_body)
+                    self._count(response, len(plain), wire=False)
+                    yield plain
+                    piece = inflater.unused_data
         except zlib.error as error:
             raise _TransientError("broken body: not what its Content-Encoding says", "body") from error
-        if not inflater.eof or inflater.unused_data:
+        if not inflater.eof:
             raise _TransientError("broken body: cut or followed by something else", "body")
 
     def _count(self, response: httpx.Response, size: int, *, wire: bool) -> None:
@@ -296,7 +305,7 @@ class HttpFetcher(Fetcher):
 class _Slot:
     """One of the connections that may be in use at once; `abort` ends its request from any thread."""
 
-    def __init__(self, limits: Limits, tls: Any, starting: Callable[[], float]) -> None:
+    def __init__(self, limits: Limits, tls: Any, proxy: httpx.Proxy | None, starting: Callable[[], float]) -> None:
         self.aborted = False
         self.hooks: dict[str, Any] = {"trace": self._trace}
         self._starting = starting
@@ -306,11 +315,12 @@ class _Slot:
             headers={
                 "Accept": "application/json",
                 "Accept-Encoding": "gzip, deflate",
-                "User-Agent": USER_AGENT,
+                "User-Agent": user_agent(),
             },
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             follow_redirects=False,
             limits=httpx.Limits(max_connections=1),
+            proxy=proxy,
             timeout=httpx.Timeout(limits.read_timeout, connect=limits.connect_timeout),
             trust_env=False,
             verify=tls,
@@ -334,20 +344,23 @@ class _Slot:
 
     def _trace(self, event: str, info: dict[str, Any]) -> None:
         """A request starts when its headers leave, so that connecting does not bring two starts closer."""
-        if event in {"connection.connect_tcp.complete", "connection.start_tls.complete"}:
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             self._socket = info["return_value"].get_extra_info("socket")
-        elif event == "http11.send_request_headers.started":
+        elif event == "http11.send_request_headers.started" and info["request"].method != b"CONNECT":
             self._timer = threading.Timer(self._starting(), self.abort)
             self._timer.daemon = True
             self._timer.start()
 
 
+def user_agent() -> str:
+    """How kictl names itself to a server: with its version, and the project's address where it has one."""
+    address = project_url()
+    return f"kictl/{__version__}" + (f" (+{address})" if address is not None else "")
+
+
 def _checked_base(base_url: str, limits: Limits) -> str:
-    try:
-        url = httpx.URL(base_url)
-    except httpx.InvalidURL as error:
-        raise UsageError(f"not a URL: {_shown(base_url)}") from error
-    if url.scheme not in {"http", "https"} or not url.host or url.query or url.fragment:
+    url = _checked_url(base_url, "base URL")
+    if url.query or url.fragment:
         raise UsageError(f"not a base URL of the form https://host/path: {_shown(base_url)}")
     if url.userinfo:
         raise UsageError("the base URL holds a user name or password: none is ever sent")
@@ -362,6 +375,37 @@ def _checked_base(base_url: str, limits: Limits) -> str:
             " the leaderboard's terms ask for light use"
         )
     return str(url).rstrip("/")
+
+
+def _checked_proxy(proxy: str, tls: Any) -> httpx.Proxy:
+    url = _checked_url(proxy, "proxy")
+    if url.query or url.fragment or url.path not in {"", "/"}:
+        raise UsageError("not a proxy of the form http://host:port")
+    return httpx.Proxy(url, ssl_context=tls if url.scheme == "https" else None)
+
+
+_LABEL = re.compile(rb"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
+
+
+def _checked_url(text: str, what: str) -> httpx.URL:
+    """The one place where a URL that someone gave is read: http or https, a host that can be looked up, a port.
+
+    Raises UsageError, which does not repeat a user name or password.
+    """
+    shown = _shown(re.sub(r"//[^/]*@", "//", text))
+    try:
+        url = httpx.URL(text)
+        host, port = url.host, url.port
+    except (httpx.InvalidURL, UnicodeError) as error:
+        raise UsageError(f"the {what} is not a URL: {shown}") from error
+    if url.scheme not in {"http", "https"} or not host:
+        raise UsageError(f"not a {what} of the form https://host/path: {shown}")
+    if port is not None and not 0 < port < 1 << 16:
+        raise UsageError(f"the {what} has no port from 1 to 65535: {shown}")
+    labels = url.raw_host.removesuffix(b".").split(b".")
+    if b":" not in url.raw_host and (len(url.raw_host) > 253 or not all(map(_LABEL.fullmatch, labels))):
+        raise UsageError(f"the {what} has a host that no server can have: {shown}")
+    return url
 
 
 def _is_loopback(host: str) -> bool:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
+MS_DIGITS = 6
 NS_PER_MS = 1_000_000
 
 _NOT_KEBAB = re.compile(r"[^a-z0-9]+")
+_CLOCK = re.compile(r"[0-9][T ][0-9]")
+_LEAP = re.compile(r"(?<=[0-9]:[0-9]{2}):60(?![0-9])")
 _DIGITS = re.compile(r"([0-9]{1,9})")
 _NOT_TOKEN = re.compile(r"[^a-z0-9_]")
 
@@ -102,12 +105,19 @@ def instant(text: str) -> str:
 
 
 def _in_utc(text: str) -> datetime:
-    """As `moment`, without the zone."""
-    if "T" not in text and " " not in text:
+    """As `moment`, without the zone. A leap second is the one after it, as in POSIX: clocks here have no 60."""
+    spelled = text.upper()  # RFC 3339 has t and z as well
+    if not _CLOCK.search(spelled):
         raise ValueError(f"not a date and time: {text!r}")
-    read = datetime.fromisoformat(text)
+    whole, leaps = _LEAP.subn(":59", spelled)
+    read = datetime.fromisoformat(whole)
     try:
-        return read if read.tzinfo is None else read.astimezone(UTC).replace(tzinfo=None)
+        read = read if read.tzinfo is None else read.astimezone(UTC).replace(tzinfo=None)
+        if not leaps:
+            return read
+        if (read.hour, read.minute) != (23, 59):
+            raise ValueError(f"a leap second that is not at the end of a day in UTC: {text!r}")
+        return read + timedelta(seconds=1)
     except OverflowError as error:
         raise ValueError(f"beyond the years 1 to 9999 in UTC: {text!r}") from error
 
@@ -120,7 +130,7 @@ def version_order(stack: str | None) -> list[str | int]:
 
 def days_between(start: str, end: str) -> int:
     """Whole days from one instant to a later one; none where it is not later."""
-    return max(0, (datetime.fromisoformat(end) - datetime.fromisoformat(start)).days)
+    return max(0, (moment(end) - moment(start)).days)
 
 
 def now() -> str:

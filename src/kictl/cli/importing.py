@@ -12,6 +12,7 @@ from kictl.cli.options import (
     CATALOGUE,
     DEFINITIONS,
     JSON,
+    PROXY,
     STACKS,
     TAGS,
     catalogue_path,
@@ -51,6 +52,7 @@ def sol_execbench(
     gpu: Annotated[list[str] | None, typer.Option("--gpu", help="Only runs on this GPU; repeatable.")] = None,
     stack: STACKS = None,
     tag: TAGS = None,
+    proxy: PROXY = None,
     concurrency: Annotated[int, typer.Option("--concurrency", min=1, help="Requests at once.")] = MAX_CONCURRENCY,
     rate: Annotated[float, typer.Option("--rate", min=0.01, help="Starts of requests per second.")] = MAX_RATE,
     fresh: Annotated[bool, typer.Option("--fresh", help="Do not resume an interrupted import.")] = False,
@@ -77,7 +79,7 @@ def sol_execbench(
 
     with (
         opening.leaderboard(
-            base_url=base_url, recorded=recorded, save=save, limits=limits, cached=not no_cache
+            base_url=base_url, recorded=recorded, save=save, limits=limits, cached=not no_cache, proxy=proxy
         ) as source,
         import_lock(path, wait_seconds=WAIT_SECONDS, waiting=waiting),
         Catalogue.create(path) as catalogue,

@@ -47,6 +47,10 @@ CASE = Annotated[
 ]
 ORDER = Annotated[Order, typer.Option("--by", help="The metric of each cohort, or the SOL score.")]
 FORMAT = Annotated[Format, typer.Option("--format", help="Form of the output.")]
+PROXY = Annotated[
+    str | None,
+    typer.Option("--proxy", metavar="URL", envvar="KICTL_PROXY", help="Reach the network through this HTTP proxy."),
+]
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON, also on failure.")]
 CATALOGUE = Annotated[
     Path | None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from kictl.cli.options import JSON, command_app, write_json, write_text
+from kictl.cli.options import JSON, PROXY, command_app, write_json, write_text
 
 if TYPE_CHECKING:
     from kictl.verify import Report
@@ -55,6 +55,7 @@ def verify(
         str | None,
         typer.Option("--against", metavar="SOURCE", help="Compare runs with 'catalog', 'live', a URL or a snapshot."),
     ] = None,
+    proxy: PROXY = None,
     select: Annotated[
         list[str] | None, typer.Option("--select", metavar="RULE", help="Only this rule or group; repeatable.")
     ] = None,
@@ -87,7 +88,7 @@ def verify(
     from kictl.workflow import verifying
 
     options = Options(tuple(select or ()), tuple(ignore or ()), closed=closed, expect=expect, jobs=jobs or _cores())
-    request = verifying.Request(names or (), sys.stdin.buffer, catalog, against)
+    request = verifying.Request(names or (), sys.stdin.buffer, catalog, against, proxy)
     report = verifying.run(request, options)
     _write(report, Format.JSON if as_json else output, quiet=quiet, strict=strict)
     return report.exit_code(strict=strict)

@@ -36,7 +36,7 @@ def ineligible(row: Json) -> tuple[str, ...]:
 
 def submission(row: Json, definition: Definition) -> Submission:
     """One row under its definition. Raises NormalizeError where an eligible row makes no valid manifest."""
-    stack = row.get("evaluation_stack_version")
+    stack = row.get("evaluation_stack_version") or None  # an empty one states nothing either
     reasons = ineligible(row)
     project = None if reasons else project_manifest(row["username"])
     return Submission(

@@ -1,4 +1,4 @@
-"""Numbers for people: significant digits, one unit per column, dates in UTC."""
+"""Numbers for people: significant digits, one unit per column, dates in UTC; a dash for what is no finite number."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import math
 from typing import NamedTuple
 
 SIGNIFICANT = 4
+PLAIN_DIGITS = 9
+PLAIN = 10.0**PLAIN_DIGITS
+"""From here on numbers are written with an exponent."""
 SHORTEST = 0.5
 """ns, where a logarithmic scale ends: shorter latencies round to 0."""
 _UNITS = (("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
@@ -21,19 +24,21 @@ class Unit(NamedTuple):
     def show(self, ns: float | None) -> str:
         """A latency without its unit; one that the column's decimals would round to less than two significant digits
         keeps two."""
-        if ns is None:
+        if ns is None or not math.isfinite(ns):
             return "–"
         value = ns / self.ns
+        if abs(value) >= PLAIN:
+            return significant(value)
         text = f"{value:.{self.decimals}f}"
         return text if abs(value) >= 10 ** (1 - self.decimals) or float(text) == value else significant(value, 2)
 
 
 def unit_for(ns: float | None) -> Unit:
     """The unit in which a latency, the best of its column, reads as one to three digits before the point."""
-    if not ns:
+    if not ns or not math.isfinite(ns):
         return Unit("µs", 1e3, 3)
-    name, size = next(((name, size) for name, size in _UNITS if ns >= size), _UNITS[-1])
-    digits = math.floor(math.log10(ns / size)) + 1
+    name, size = next(((name, size) for name, size in _UNITS if abs(ns) >= size), _UNITS[-1])
+    digits = math.floor(math.log10(abs(ns) / size)) + 1
     return Unit(name, size, 0 if size == 1 else max(0, SIGNIFICANT - digits))
 
 
@@ -44,26 +49,26 @@ def micros(ns: float | None) -> str:
 
 def ratio(value: float | None) -> str:
     """A ratio with its sign: three decimals at least, whole numbers from 1000 on."""
-    if value is None:
-        return "–"
-    return f"{significant(value)}×"
+    return "–" if value is None or not math.isfinite(value) else f"{significant(value)}×"
 
 
 def significant(value: float | None, digits: int = SIGNIFICANT) -> str:
     """A number to a fixed count of significant digits, without an exponent where it reads better so."""
-    if value is None:
+    if value is None or not math.isfinite(value):
         return "–"
     if value == 0:
         return "0"
-    magnitude = math.floor(math.log10(abs(float(f"{value:.{digits - 1}e}"))))
-    if magnitude < -4 or magnitude >= 9:
-        return f"{value:.{digits - 1}e}"
+    # Not log10 of the rounded value: the largest doubles round to infinity.
+    rounded = f"{value:.{digits - 1}e}"
+    magnitude = int(rounded.partition("e")[2])
+    if magnitude < -4 or magnitude >= PLAIN_DIGITS:
+        return rounded
     return f"{value:.{max(0, digits - 1 - magnitude)}f}"
 
 
 def percent(share: float | None) -> str:
     """A share, to three significant digits."""
-    return "–" if share is None else f"{significant(100 * share, 3)} %"
+    return "–" if share is None or not math.isfinite(100 * share) else f"{significant(100 * share, 3)} %"
 
 
 def signed(text: str) -> str:
@@ -73,9 +78,9 @@ def signed(text: str) -> str:
 
 def score(value: float | None) -> str:
     """A SOL score: four decimals, two significant digits where that is more."""
-    if value is None:
+    if value is None or not math.isfinite(value):
         return "–"
-    return f"{value:.4f}" if abs(value) >= 0.001 or not value else significant(value, 2)
+    return f"{value:.4f}" if PLAIN > abs(value) >= 0.001 or not value else significant(value, 2)
 
 
 def day(instant: str | None) -> str:

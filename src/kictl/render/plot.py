@@ -54,10 +54,10 @@ def turned_over(pens: Pens) -> dict[int, str]:
 
 def is_logarithmic(values: Sequence[float]) -> bool:
     """Whether these values are drawn on a logarithmic scale."""
-    return values[0] / values[-1] >= LOG_FROM
+    return values[-1] > 0 and values[0] / values[-1] >= LOG_FROM
 
 
 def _scale(first: float, last: float, size: int) -> Callable[[float], int]:
     """From a value between `first` and `last` to a whole number from 0 to `size`."""
-    span = last - first
-    return lambda value: round((value - first) / span * size) if span else 0
+    span = last / 2 - first / 2  # halves: the difference of two doubles can be beyond their range
+    return lambda value: round((value / 2 - first / 2) / span * size) if span else 0

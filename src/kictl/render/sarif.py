@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from kictl import PROJECT_URL, __version__, canonical
+from kictl import __version__, canonical, project_url
 from kictl.model import Finding
 from kictl.text import printable
 from kictl.verify.registry import Rule, in_order
@@ -18,12 +18,9 @@ def render(report: Report) -> str:
     """The whole log as indented JSON."""
     rules = in_order()
     numbers = {rule.id: number for number, rule in enumerate(rules)}
-    driver = {
-        "name": "kictl",
-        "version": __version__,
-        "informationUri": PROJECT_URL,
-        "rules": [_rule(rule) for rule in rules],
-    }
+    driver: dict[str, Any] = {"name": "kictl", "version": __version__, "rules": [_rule(rule) for rule in rules]}
+    if (address := project_url()) is not None:
+        driver["informationUri"] = address
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",

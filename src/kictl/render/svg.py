@@ -7,12 +7,14 @@ of the style sheet.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from kictl.render.html import Child, Markup, element
 from kictl.text import cut
+from kictl.units import moment
 
 ROW = 24
 """Pixels from one bar to the next."""
@@ -22,6 +24,8 @@ _LABELS, _BARS = 31.0, 55.0
 """Per cent of the width that the labels and the longest bar take."""
 _TAIL = 0.15
 """The share of the time between the runs that is shown after the last one, if the record stood that long."""
+_SMALLEST, _LARGEST = sys.float_info.min * 1e3, sys.float_info.max / 1e3
+"""Between them, axes can be divided and have room at their ends."""
 _FAR = 6
 """How many times the longest bar a mark may be away to be drawn to scale."""
 
@@ -67,7 +71,7 @@ def bars(
     bottom = top + ROW * len(items)
 
     def x(value: float) -> float:
-        return _LABELS + _BARS * value / reach
+        return _LABELS + _BARS * (value / reach)
 
     grid = [
         (
@@ -136,13 +140,17 @@ def steps(
     values = [point.value for point in (*records, *others)]
     low, high = min(values), max(values)
     shown = [mark for mark in marks if low / 3 <= mark.value <= high * 3]
-    low, high = min([low, *(m.value for m in shown)]) / 1.08, max([high, *(m.value for m in shown)]) * 1.08
+    low, high = (
+        min([low, *(m.value for m in shown)]) / 1.08,
+        min(max([high, *(m.value for m in shown)]), _LARGEST) * 1.08,
+    )
+    depth = math.log(high) - math.log(low) or 1.0
 
     def x(at: str) -> float:
         return 100 * (_seconds(at) - start) / (end - start)
 
     def y(value: float) -> float:
-        return round(8 + PLOT * (1 - math.log(value / low) / math.log(high / low)), 1)
+        return round(8 + PLOT * (1 - (math.log(value) - math.log(low)) / depth), 1)
 
     grid = [
         (
@@ -210,7 +218,9 @@ def _chart(name: str, title: str, description: str, kind: str, height: int, *par
 
 def linear_ticks(low: float, high: float, most: int = 5) -> list[float]:
     """Round values from low to high, at most so many and one more."""
-    size = 10 ** math.floor(math.log10((high - low) / most))
+    if not _SMALLEST <= high - low <= _LARGEST:
+        return [low, high]  # no room for a step between them that a double holds
+    size = 10.0 ** math.floor(math.log10((high - low) / most))
     step = next(size * factor for factor in (1, 2, 2.5, 5, 10, 20) if (high - low) / (size * factor) <= most)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [count * step for count in range(first, last + 1)]
@@ -218,7 +228,7 @@ def linear_ticks(low: float, high: float, most: int = 5) -> list[float]:
 
 def logarithmic_ticks(low: float, high: float) -> list[float]:
     """1, 2 and 5 of each power of ten where that gives two to seven values, else powers of ten or round values."""
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    powers = range(math.floor(math.log10(low)), min(math.ceil(math.log10(high)), sys.float_info.max_10_exp - 1) + 1)
     for factors in ((1, 2, 5), (1,)):
         found = [f * 10.0**power for power in powers for f in factors if low <= f * 10.0**power <= high]
         if 2 <= len(found) <= 7:
@@ -235,7 +245,7 @@ def _dates(start: float, end: float) -> list[tuple[str, float, str]]:
 
 
 def _seconds(instant: str) -> float:
-    return datetime.fromisoformat(instant).timestamp()
+    return moment(instant).timestamp()
 
 
 def _at(percent: float) -> str:

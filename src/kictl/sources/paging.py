@@ -10,6 +10,7 @@ from typing import Any
 from kictl import canonical
 from kictl.canonical import Digest, ParseError
 from kictl.model import Body
+from kictl.strictjson import Unusable
 
 PAGE = 50
 """The most rows that the service gives at once."""
@@ -32,13 +33,23 @@ class Row:
 
     @property
     def text(self) -> str:
-        """The row as JSON, also where it is not I-JSON."""
-        return json.dumps(self.value)
+        """The row as JSON, with the numbers that no JSON has as they were received."""
+        return _received(self.value)
 
 
 def rows(values: Iterable[Any], *, strict: bool) -> list[Row]:
     """Rows from the values of a body that was read, `strict` if by the rules of I-JSON."""
     return [Row(_key(value), value, None if strict else _fault(value)) for value in values]
+
+
+def _received(value: Any) -> str:
+    if isinstance(value, Unusable):
+        return value
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(name)}: {_received(member)}" for name, member in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_received, value)) + "]"
+    return json.dumps(value)
 
 
 def _key(value: Any) -> str:

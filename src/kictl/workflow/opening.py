@@ -13,9 +13,16 @@ from kictl.sources.leaderboard import SolExecBench
 
 @contextmanager
 def leaderboard(
-    *, base_url: str, recorded: Path | None, save: Path | None, limits: Limits, cached: bool = True
+    *,
+    base_url: str,
+    recorded: Path | None,
+    save: Path | None,
+    limits: Limits,
+    cached: bool = True,
+    proxy: str | None = None,
 ) -> Iterator[SolExecBench]:
-    """The leaderboard at `base_url`, or as `recorded`. `save` becomes a snapshot of what is read, if all goes well."""
+    """The leaderboard at `base_url`, or as `recorded`. `save` becomes a snapshot of what is read, if all goes well.
+    `proxy` is the URL of the proxy that a live one is read through."""
     with ExitStack() as stack:
         record = None
         if save is not None:
@@ -33,5 +40,5 @@ def leaderboard(
         from kictl.transport import HttpFetcher
 
         cache = Cache.for_base(base_url) if cached else None
-        fetcher = stack.enter_context(HttpFetcher(base_url, limits=limits, cache=cache, record=record))
+        fetcher = stack.enter_context(HttpFetcher(base_url, limits=limits, cache=cache, record=record, proxy=proxy))
         yield SolExecBench(fetcher, workers=limits.concurrency)

@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 class Request(NamedTuple):
     """What is to be verified. Without names it is the catalogue; `catalogue` is opened only where it is asked for.
 
-    `against` is None, `catalog`, `live`, a URL, or the path of a snapshot.
+    `against` is None, `catalog`, `live`, a URL, or the path of a snapshot. `proxy` is the URL of the proxy that a live
+    source is read through.
     """
 
     names: Sequence[str]
     stdin: IO[bytes]
     catalogue: Path | None = None
     against: str | None = None
+    proxy: str | None = None
 
 
 def run(request: Request, options: Options) -> Report:
@@ -38,12 +40,12 @@ def run(request: Request, options: Options) -> Report:
         documents, extra = _documents(request, beside)
         context: Context = beside or Nothing()
         if (snapshot := _snapshot(request)) is not None:
-            own = _source_context(snapshot, beside, stack, compare=False)
+            own = _source_context(snapshot, None, beside, stack, compare=False)
             context, documents, extra = own, own.documents(), own.findings
         if request.against == "catalog" and beside is not None:
             context = beside
         elif request.against is not None:
-            context = _source_context(request.against, beside, stack, compare=True)
+            context = _source_context(request.against, request.proxy, beside, stack, compare=True)
         return verify(documents, options, context, extra)
 
 
@@ -84,7 +86,9 @@ def _catalogue_context(request: Request, stack: ExitStack) -> CatalogueContext |
     return CatalogueContext(catalogue, against=request.against == "catalog", whole=not request.names)
 
 
-def _source_context(name: str, beside: CatalogueContext | None, stack: ExitStack, *, compare: bool) -> SourceContext:
+def _source_context(
+    name: str, proxy: str | None, beside: CatalogueContext | None, stack: ExitStack, *, compare: bool
+) -> SourceContext:
     from kictl.pace import Limits
     from kictl.sources.names import SOL_EXECBENCH_URL
     from kictl.workflow import opening
@@ -96,5 +100,6 @@ def _source_context(name: str, beside: CatalogueContext | None, stack: ExitStack
         recorded=None if live else Path(name),
         save=None,
         limits=Limits(),
+        proxy=proxy,
     )
     return SourceContext(stack.enter_context(source), beside, compare=compare)
