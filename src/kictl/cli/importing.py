@@ -115,7 +115,7 @@ def kernelindex(
     Every digest, key and reference is recomputed. A row that does not hold is quarantined, with the reason and its
     place, and so are those that refer to it; the rest is imported, all of it or nothing.
 
-    Example: kictl import kernelindex export.jsonl.zst
+    Example: kictl import kernelindex fixtures/manifests/good
     """
     from kictl.catalogue.lock import import_lock
     from kictl.catalogue.store import Catalogue
