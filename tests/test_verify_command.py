@@ -76,6 +76,7 @@ def test_the_json_that_other_programs_rely_on(tmp_path: Path) -> None:
         "checked": 1,
         "manifests": 1,
         "ok": False,
+        "nothing_checked": None,
         "errors": 1,
         "warnings": 0,
         "infos": 0,
@@ -548,3 +549,50 @@ def test_the_pre_commit_hook_runs_what_there_is() -> None:
     entry = re.search(r"^  entry: kictl (.*)$", hook, re.MULTILINE)
     assert entry
     assert kictl(*entry.group(1).split(), "fixtures/manifests/good/SoftwareProject-full.json").code == 0
+
+
+# Nothing checked is not ok
+
+
+@pytest.mark.parametrize("what", ["folder", "array", "file", "lines", "stream"])
+def test_where_there_is_no_document_nothing_was_checked(what: str, tmp_path: Path) -> None:
+    name = {"folder": "", "array": "a.json", "file": "e.json", "lines": "e.jsonl", "stream": "-"}[what]
+    path: str | Path = name if name == "-" else tmp_path / name
+    if isinstance(path, Path) and path != tmp_path:
+        path.write_text("[]" if what == "array" else "", "utf-8")
+    done = kictl("verify", path)
+    reason = "there was no document in what was to be read"
+    assert (done.code, done.err) == (3, "")
+    assert done.out.splitlines()[-1] == f"nothing was checked: {reason} (--allow-empty, if that is meant)"
+    found = report(path, code=3)
+    assert (found["ok"], found["checked"], found["errors"]) == (False, 0, 0)
+    assert kictl("verify", "--allow-empty", path).code == 0
+
+
+def test_a_rule_that_was_asked_for_by_name_and_could_not_run_is_an_error() -> None:
+    run = ROOT / "fixtures/manifests/good/BenchmarkRun-full.json"
+    named = report(run, "--select", "source/differs", code=1)
+    assert [finding["rule"] for finding in named["findings"]] == ["collection/not-run"]
+    group = report(run, "--select", "source", code=3)
+    assert group["nothing_checked"] == "none of the rules that were chosen could run"
+    assert kictl("verify", run, "--select", "source", "--select", "digest").code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("triton-rmsnorm-1.jsonl", "trace"),
+        ("solution-eager.json", "solution"),
+        ("definition-rmsnorm_h4096.json", "definition"),
+        ("workload-rmsnorm_h4096.jsonl", "workload"),
+    ],
+)
+def test_what_a_harness_writes_is_named_as_what_it_is(name: str, what: str) -> None:
+    path = ROOT.parent / "shared/traces" / name
+    if not path.exists():
+        pytest.skip("the traces are not beside the repository")
+    found = report(path, code=1)
+    assert {(finding["rule"], finding["got"]) for finding in found["findings"]} == {
+        ("schema/document", f"a harness {what}")
+    }
+    assert f"this is a harness {what}, not a manifest" in kictl("verify", path).out

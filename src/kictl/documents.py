@@ -42,6 +42,11 @@ class Document(NamedTuple):
     error: ParseError | None = None
     claim: str | None = None
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether it is an empty file or stream, in which there is nothing to read."""
+        return self.error is None and self.claim is None and not self.data.strip()
+
     def read(self) -> Any:
         """Its value. Raises ParseError."""
         if self.error is not None:

@@ -63,7 +63,12 @@ def verify(
         list[str] | None, typer.Option("--ignore", metavar="RULE", help="Not this rule or group; repeatable.")
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings decide the exit code, too.")] = False,
-    closed: Annotated[bool, typer.Option("--closed", help="An unresolved reference is an error.")] = False,
+    closed: Annotated[
+        bool, typer.Option("--closed", help="What is left unchecked for want of a document is an error.")
+    ] = False,
+    allow_empty: Annotated[
+        bool, typer.Option("--allow-empty", help="It is fine where there is nothing to check.")
+    ] = False,
     output: Annotated[Format, typer.Option("--format", help="Form of the report.")] = Format.TEXT,
     as_json: JSON = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only what decides the exit code.")] = False,
@@ -87,7 +92,14 @@ def verify(
     from kictl.verify import Options
     from kictl.workflow import verifying
 
-    options = Options(tuple(select or ()), tuple(ignore or ()), closed=closed, expect=expect, jobs=jobs or _cores())
+    options = Options(
+        tuple(select or ()),
+        tuple(ignore or ()),
+        closed=closed,
+        expect=expect,
+        allow_empty=allow_empty,
+        jobs=jobs or _cores(),
+    )
     request = verifying.Request(names or (), sys.stdin.buffer, catalog, against, proxy)
     report = verifying.run(request, options)
     _write(report, Format.JSON if as_json else output, quiet=quiet, strict=strict)

@@ -46,6 +46,8 @@ def _lines(report: Report) -> Iterator[str]:
 
 def summary(report: Report) -> str:
     """One line of counts."""
+    if report.nothing is not None:
+        return f"nothing was checked: {report.nothing} (--allow-empty, if that is meant)"
     verdict = "ok" if report.ok else "not ok"
     documents = counted(report.checked, "document")
     if report.manifests != report.checked:

@@ -92,6 +92,8 @@ class Checker:
 
     def _document(self, document: Document) -> None:
         self._line = document.line
+        if document.is_blank:
+            return
         try:
             value = document.read()
         except ParseError as error:

@@ -16,7 +16,7 @@ from kictl.verify.checker import Checker
 from kictl.verify.context import Context, Nothing
 from kictl.verify.facts import Facts
 from kictl.verify.parallel import outcomes
-from kictl.verify.registry import chosen, in_order
+from kictl.verify.registry import RULES, by_name, chosen, declare, in_order
 from kictl.verify.report import Report, Tally
 from kictl.verify.together import Together
 
@@ -24,13 +24,14 @@ from kictl.verify.together import Together
 class Options(NamedTuple):
     """What is asked. `expect` is the digest that the one manifest, or the one bundle's run, must have.
 
-    `jobs` processes share the lines of a long stream.
+    `allow_empty` says that there may be nothing to check. `jobs` processes share the lines of a long stream.
     """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     closed: bool = False
     expect: str | None = None
+    allow_empty: bool = False
     jobs: int = 1
 
 
@@ -64,6 +65,10 @@ def verify(
     if options.expect is not None and (tally.checked != 1 or not (tally.matched or tally.severities["error"])):
         manifests = tally.matched if tally.checked == 1 else tally.checked
         raise UsageError(f"--expect is for one manifest or bundle, not {manifests}", code="expect_many")
+    not_run = tuple(_not_run(wanted, context, tally.missed + together.missed))
+    for finding in _asked_in_vain(options, not_run):
+        tally.tell(finding)
+    nothing = None if options.allow_empty else _nothing(tally, wanted, context)
     return Report(
         checked=tally.checked,
         manifests=tally.manifests,
@@ -72,8 +77,9 @@ def verify(
         infos=tally.severities["info"],
         findings=tally.ordered(),
         rules=dict(sorted(tally.rules.items())),
-        not_run=tuple(_not_run(wanted, context, tally.missed + together.missed)),
+        not_run=not_run,
         unreadable=tally.checked == tally.unreadable == 1,
+        nothing=nothing,
     )
 
 
@@ -90,6 +96,34 @@ _ABSENT = {
     "source": "no source to compare with",
     "catalogue": "no catalogue",
 }
+
+
+NOT_RUN = declare(
+    "collection/not-run",
+    "error",
+    "A rule that was asked for by name has to run, or its silence would be taken for a yes.",
+    "--select source/differs without --against",
+)
+
+
+def _asked_in_vain(options: Options, not_run: Iterable[tuple[str, str]]) -> Iterator[Finding]:
+    named = by_name(options.select)
+    for rule, reason in not_run:
+        if rule in named:
+            message = f"{rule} was asked for by name and could not run: {reason}"
+            severity = RULES[NOT_RUN].severity
+            yield Finding(NOT_RUN, severity, f"--select {rule}", message, "", f"{rule} to run", "not run")
+
+
+def _nothing(tally: Tally, wanted: frozenset[str], context: Context) -> str | None:
+    """Why nothing was checked; None where something was, or where a finding says so already."""
+    if tally.severities["error"]:
+        return None
+    if not tally.checked:
+        return "there was no document in what was to be read"
+    if all(RULES[rule].needs in _ABSENT and RULES[rule].needs not in context.offers for rule in wanted):
+        return "none of the rules that were chosen could run"
+    return None
 
 
 def _not_run(wanted: frozenset[str], context: Context, missed: Mapping[str, int]) -> Iterator[tuple[str, str]]:

@@ -76,6 +76,11 @@ def chosen(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> frozenset[
     return frozenset(wanted - {rule for pattern in ignore for rule in _meant(pattern)})
 
 
+def by_name(select: Iterable[str]) -> frozenset[str]:
+    """The rules that are selected by their ids, rather than by a group or a pattern."""
+    return frozenset(pattern for pattern in select if pattern in RULES)
+
+
 def _meant(pattern: str) -> list[str]:
     found = [r.id for r in RULES.values() if pattern in (r.id, r.group) or fnmatchcase(r.id, pattern)]
     if not found:

@@ -15,7 +15,8 @@ KEPT = 1000
 class Report(NamedTuple):
     """`checked` counts documents, `manifests` what was in them; `rules` counts findings by rule, kept or not.
 
-    `not_run` are pairs of rule and reason. `unreadable` says that there was one document, and it could not be parsed.
+    `not_run` are pairs of rule and reason. `unreadable` says that there was one document, and it could not be parsed;
+    `nothing` says why nothing at all was checked, which is not ok.
     """
 
     checked: int
@@ -27,10 +28,11 @@ class Report(NamedTuple):
     rules: dict[str, int]
     not_run: tuple[tuple[str, str], ...]
     unreadable: bool = False
+    nothing: str | None = None
 
     @property
     def ok(self) -> bool:
-        return self.errors == 0
+        return self.errors == 0 and self.nothing is None
 
     @property
     def left_out(self) -> int:
@@ -38,8 +40,8 @@ class Report(NamedTuple):
         return self.errors + self.warnings + self.infos - len(self.findings)
 
     def exit_code(self, *, strict: bool = False) -> int:
-        """0 fine, 1 findings that decide, 3 where the one document could not be parsed."""
-        if self.unreadable:
+        """0 fine, 1 findings that decide, 3 where the one document could not be parsed, or nothing was checked."""
+        if self.unreadable or self.nothing is not None:
             return 3
         return 1 if self.errors or (strict and self.warnings) else 0
 
@@ -49,6 +51,7 @@ class Report(NamedTuple):
             "checked": self.checked,
             "manifests": self.manifests,
             "ok": self.ok,
+            "nothing_checked": self.nothing,
             "errors": self.errors,
             "warnings": self.warnings,
             "infos": self.infos,

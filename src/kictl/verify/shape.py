@@ -107,7 +107,22 @@ def not_an_export_line(line: Json) -> Problem:
     return Problem(DOCUMENT, "", message, "digest, kind, manifest", got)
 
 
+_HARNESS = (
+    ("trace", {"definition", "workload", "evaluation"}),
+    ("solution", {"name", "definition", "sources", "spec"}),
+    ("definition", {"name", "axes", "inputs", "outputs"}),
+    ("workload", {"axes", "inputs", "uuid"}),
+)
+"""What the harness of a leaderboard writes and reads, and the members that tell it."""
+
+
 def _unknown_kind(manifest: dict[str, Any]) -> Iterator[Problem]:
+    if "apiVersion" not in manifest and "kind" not in manifest:
+        for name, members in _HARNESS:
+            if members <= manifest.keys():
+                message = f"this is a harness {name}, not a manifest: it has no kind, and no digest of its own"
+                yield Problem(DOCUMENT, "", message, "a manifest", f"a harness {name}")
+                return
     for member in _ENVELOPE:
         if member not in manifest:
             yield _missing(member)
