@@ -25,7 +25,9 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--quick", action="store_true", help="few rounds and small catalogues, for a first look")
     parser.add_argument("--json", type=Path, default=RESULTS / "latest.json", metavar="FILE")
-    parser.add_argument("--export", type=Path, metavar="FILE", help="a real export, .jsonl.zst, to verify as well")
+    parser.add_argument(
+        "--export", type=Path, metavar="FILE", help="a published export, .jsonl or .jsonl.zst, to verify as well"
+    )
     options = parser.parse_args()
     known = _known(options.quick, options.export)
     if unknown := [name for name in options.names if name not in known]:

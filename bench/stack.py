@@ -21,6 +21,12 @@ COLUMNS = {
     "BenchmarkProtocol": "protocolDigest",
     "ExecutionEnvironment": "environmentDigest",
     "BenchmarkRun": "runDigest",
+    "SoftwareProject": "projectDigest",
+    "ModelRevision": "modelDigest",
+    "ServingStackRevision": "stackDigest",
+    "ServingConfiguration": "configurationDigest",
+    "ServingWorkload": "workloadDigest",
+    "ServingRun": "runDigest",
 }
 SCHEMAS = {path.stem: json.loads(path.read_bytes()) for path in (Path(__file__).parents[1] / "schemas").glob("*.json")}
 

@@ -12,10 +12,12 @@ from typing import Any
 import jsonschema
 import jsonschema_rs
 import pytest
+import referencing
 
 from kictl import schemas
 from kictl.errors import UsageError
 from mutations import mutations, places, replaced
+from processes import kictl
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"
@@ -408,3 +410,26 @@ assert "jsonschema" in loaded()
     run = (ROOT / "fixtures/manifests/good/BenchmarkRun-full.json").read_bytes()
     done = subprocess.run([sys.executable, "-c", program], input=run, capture_output=True)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("name", schemas.names())
+def test_the_printed_schema_needs_no_other(name: str) -> None:
+    """Validators that know no other schema, and may fetch none, judge by it as ours do."""
+    done = kictl("schema", name)
+    assert (done.code, done.err) == (0, "")
+    printed = json.loads(done.out)
+    jsonschema.Draft202012Validator.check_schema(printed)
+    theirs: list[Any] = [
+        jsonschema.Draft202012Validator(printed, registry=referencing.Registry()),
+        jsonschema_rs.Draft202012Validator(printed),
+    ]
+    documents = [json.loads(path.read_bytes()) for path in GOOD + BAD[::5] if schema_of(path) == name]
+    for document in [*documents, {}, None]:
+        expected = schemas.is_valid(name, document)
+        for validator in theirs:
+            # Of formats, and of a newline at the end of a pattern, others judge more mildly.
+            assert validator.is_valid(document) == expected or (not expected and document), (name, validator)
+
+
+def test_split_prints_the_schema_as_its_file_has_it() -> None:
+    assert kictl("schema", "BenchmarkRun", "--split").out == (ROOT / "schemas/BenchmarkRun.json").read_text("utf-8")

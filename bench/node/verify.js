@@ -5,6 +5,8 @@ const COLUMNS = {
   OperationSpec: "semanticDigest", WorkloadCase: "workloadDigest", WorkloadSuite: "workloadDigest",
   ImplementationRevision: "implementationDigest", BenchmarkProtocol: "protocolDigest",
   ExecutionEnvironment: "environmentDigest", BenchmarkRun: "runDigest",
+  SoftwareProject: "projectDigest", ModelRevision: "modelDigest", ServingStackRevision: "stackDigest",
+  ServingConfiguration: "configurationDigest", ServingWorkload: "workloadDigest", ServingRun: "runDigest",
 };
 const text = Buffer.from(load("fzstd").decompress(fs.readFileSync(process.argv[3]))).toString("utf8");
 let bad = 0;

@@ -70,6 +70,30 @@ def text(name: str) -> bytes:
     return (_folder() / f"{name}.json").read_bytes()
 
 
+def bundled(name: str) -> bytes:
+    """The schema with all that it refers to inside it, below `$defs` under their own ids: one document that needs no
+    other. Raises UsageError as `text`."""
+    schema = json.loads(text(name))
+    inside: dict[str, Any] = {}
+    _gather(schema, inside)
+    inside.pop(schema["$id"], None)
+    if inside:
+        schema["$defs"] = schema.get("$defs", {}) | inside
+    return json.dumps(schema, ensure_ascii=False, indent=2).encode() + b"\n"
+
+
+def _gather(value: Any, found: dict[str, Any]) -> None:
+    """Adds every schema of ours that is referred to, by its id."""
+    if isinstance(value, dict):
+        uri = value.get("$ref", "").partition("#")[0] if isinstance(value.get("$ref"), str) else ""
+        if uri and uri not in found:
+            found[uri] = _load(uri)
+            _gather(found[uri], found)
+        value = list(value.values())
+    for member in value if isinstance(value, list) else ():
+        _gather(member, found)
+
+
 @cache
 def members(name: str) -> frozenset[str]:
     """The members that a schema names at its top level, or below `data` where it is that of an envelope."""
