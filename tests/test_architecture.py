@@ -28,7 +28,7 @@ LAYERS = (
         "paths",
     },
     # Rules: pure functions from values to values.
-    {"schemas", "authoring", "bounds", "rank", "comparability", "normalize"},
+    {"schemas", "places", "authoring", "bounds", "rank", "comparability", "normalize"},
     # Edges: the file system, the network, the catalogue; and rules over what they bring.
     {"files", "publishing", "expansion", "documents", "transport", "sources", "verify", "catalogue"},
     # Use-cases.

@@ -211,3 +211,28 @@ class _Composer:
     def _fail(self, rule: str, message: str, event: Any) -> NoReturn:
         mark = event.start_mark
         raise ParseError(rule, message, line=mark.line + 1, column=mark.column + 1, pointer=self._pointer())
+
+
+def places(text: str) -> Iterator[tuple[tuple[str | int, ...], int]]:
+    """The path of each member of a document, and the line at which it begins, from 1; an aliased value has its first
+    place only. Of a text that cannot be read there are none."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        root = yaml.compose(text, Loader=loader)
+    except (yaml.YAMLError, RecursionError):
+        return
+    waiting: list[tuple[tuple[str | int, ...], Any]] = [((), root)]
+    seen: set[int] = set()
+    while waiting:
+        path, node = waiting.pop()
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                yield (*path, str(key.value)), key.start_mark.line + 1
+                waiting.append(((*path, str(key.value)), value))
+        elif isinstance(node, yaml.SequenceNode):
+            for number, value in enumerate(node.value):
+                yield (*path, number), value.start_mark.line + 1
+                waiting.append(((*path, number), value))

@@ -120,12 +120,14 @@ def _write(report: Report, output: Format, *, quiet: bool, strict: bool) -> None
         write_text(findings.render(report, quiet=quiet, strict=strict))
     elif output is Format.GITHUB:
         from kictl.render import github
+        from kictl.workflow.placing import placed
 
-        write_text(github.render(report))
+        write_text(github.render(placed(report)))
     elif output is Format.SARIF:
         from kictl.render import sarif
+        from kictl.workflow.placing import placed
 
-        write_text(sarif.render(report))
+        write_text(sarif.render(placed(report)))
     else:
         from kictl.render import junit
 
