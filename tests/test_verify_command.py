@@ -99,10 +99,13 @@ def test_the_json_that_other_programs_rely_on(tmp_path: Path) -> None:
             {"rule": rule.id, "reason": reason}
             for rule in in_order()
             for need, reason in (
-                ("bounds", "no bounds at hand"),
-                ("rows", "no rows of a source at hand"),
-                ("source", "no source to compare with"),
-                ("catalogue", "no catalogue"),
+                ("bounds", "no bounds at hand (--catalog, or --against a source, has them)"),
+                (
+                    "rows",
+                    "no rows of a source at hand (--against a source, or a snapshot as the path)",
+                ),
+                ("source", "no source to compare with (--against catalog, live or a snapshot)"),
+                ("catalogue", "for a catalogue that is itself verified (kictl verify without a path)"),
             )
             if rule.needs == need
         ],
@@ -110,6 +113,7 @@ def test_the_json_that_other_programs_rely_on(tmp_path: Path) -> None:
 
 
 TEXT = """\
+not ok: 3 documents with 2 manifests checked; 2 errors, 0 warnings, 0 notes
 x.jsonl
   error: line 2 /spec/extra [schema/unknown-member]
     unknown member "extra"
@@ -122,11 +126,10 @@ x.jsonl
 
         1  parse/duplicate-member
         1  schema/unknown-member
-not checked, no rows of a source at hand: time/order
-not checked, no bounds at hand: arithmetic/speedup-baseline, bound/*
-not checked, no source to compare with: source/*
-not checked, no catalogue: catalogue/*
-not ok: 3 documents with 2 manifests checked; 2 errors, 0 warnings, 0 notes
+not checked, no rows of a source at hand (--against a source, or a snapshot as the path): time/order
+not checked, no bounds at hand (--catalog, or --against a source, has them): arithmetic/speedup-baseline, bound/*
+not checked, no source to compare with (--against catalog, live or a snapshot): source/*
+not checked, for a catalogue that is itself verified (kictl verify without a path): catalogue/*
 """
 
 
@@ -139,14 +142,25 @@ def test_the_text_for_people(tmp_path: Path) -> None:
     assert (done.code, done.err) == (1, "")
     assert done.out == TEXT
     quiet = _in(tmp_path, "verify", "x.jsonl", "--quiet")
-    assert quiet.out.splitlines()[:1] == ["x.jsonl"]
+    assert quiet.out.splitlines()[:2] == TEXT.splitlines()[:2]
     assert "not checked" not in quiet.out
     (tmp_path / "x.jsonl").write_bytes(exports.dump([manifest]))
     assert _in(tmp_path, "verify", "x.jsonl", "--quiet") == Done(0, "", "")
     (tmp_path / "x.jsonl").write_bytes(exports.dump([exports.good("WorkloadSuite")]))
-    assert _in(tmp_path, "verify", "x.jsonl", "--quiet") == Done(0, "", "")
+    mild = _in(tmp_path, "verify", "x.jsonl", "--quiet")
+    assert (mild.code, "[reference/unresolved]" in mild.out) == (0, True)
     strict = _in(tmp_path, "verify", "x.jsonl", "--quiet", "--strict")
     assert (strict.code, "[reference/unresolved]" in strict.out) == (1, True)
+
+
+def test_notes_are_a_line_for_each_rule_or_all_of_them(tmp_path: Path) -> None:
+    manifest = exports.good("SoftwareProject")
+    other = manifest | {"metadata": {"name": "another-name"}}
+    (tmp_path / "x.jsonl").write_bytes(exports.dump([manifest, other]))
+    few = _in(tmp_path, "verify", "x.jsonl").out
+    assert "line 2" not in few
+    assert f"1  collection/metadata: {RULES['collection/metadata'].why}" in few
+    assert "info: line 2 /metadata [collection/metadata]" in _in(tmp_path, "verify", "x.jsonl", "--notes").out
 
 
 def test_a_file_that_cannot_be_parsed_is_marked_at_its_line(tmp_path: Path) -> None:
@@ -563,7 +577,7 @@ def test_where_there_is_no_document_nothing_was_checked(what: str, tmp_path: Pat
     done = kictl("verify", path)
     reason = "there was no document in what was to be read"
     assert (done.code, done.err) == (3, "")
-    assert done.out.splitlines()[-1] == f"nothing was checked: {reason} (--allow-empty, if that is meant)"
+    assert done.out.splitlines()[0] == f"nothing was checked: {reason} (--allow-empty, if that is meant)"
     found = report(path, code=3)
     assert (found["ok"], found["checked"], found["errors"]) == (False, 0, 0)
     assert kictl("verify", "--allow-empty", path).code == 0

@@ -71,7 +71,8 @@ def verify(
     ] = False,
     output: Annotated[Format, typer.Option("--format", help="Form of the report.")] = Format.TEXT,
     as_json: JSON = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only what decides the exit code.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only errors and warnings.")] = False,
+    notes: Annotated[bool, typer.Option("--notes", help="Each note, rather than a line for each rule.")] = False,
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", min=0, help="Processes for a large input; 0 for the number of cores.")
     ] = 0,
@@ -102,7 +103,7 @@ def verify(
     )
     request = verifying.Request(names or (), sys.stdin.buffer, catalog, against, proxy)
     report = verifying.run(request, options)
-    _write(report, Format.JSON if as_json else output, quiet=quiet, strict=strict)
+    _write(report, Format.JSON if as_json else output, quiet=quiet, notes=notes)
     return report.exit_code(strict=strict)
 
 
@@ -111,13 +112,14 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _write(report: Report, output: Format, *, quiet: bool, strict: bool) -> None:
+def _write(report: Report, output: Format, *, quiet: bool, notes: bool) -> None:
     if output is Format.JSON:
         write_json(report.to_json())
     elif output is Format.TEXT:
         from kictl.render import findings
 
-        write_text(findings.render(report, quiet=quiet, strict=strict))
+        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        write_text(findings.render(report, quiet=quiet, notes=notes, colour=colour))
     elif output is Format.GITHUB:
         from kictl.render import github
         from kictl.workflow.placing import placed

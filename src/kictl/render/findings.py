@@ -1,7 +1,8 @@
-"""A verification report for people: findings grouped by file, then counts, then what could not be checked."""
+"""A verification report for people: the verdict, findings grouped by file, counts, and what could not be checked."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
@@ -13,17 +14,31 @@ from kictl.verify.report import Report
 LONGEST = 300
 
 
-def render(report: Report, *, quiet: bool = False, strict: bool = False) -> str:
-    """The whole report, or only what decides the exit code; every line ends with a newline."""
-    lines = _decisive(report, strict) if quiet else _lines(report)
-    return "".join(f"{line}\n" for line in lines)
+def render(report: Report, *, quiet: bool = False, notes: bool = False, colour: bool = False) -> str:
+    """The verdict, then errors, warnings, notes (a line for each rule, or all with `notes`), and what was not checked.
+
+    `quiet` leaves only errors and warnings, and the verdict where there are any or it is not ok."""
+    lines = [*_lines(report, quiet, notes)]
+    text = "".join(f"{line}\n" for line in lines)
+    return _coloured(text) if colour else text
 
 
-def _decisive(report: Report, strict: bool) -> Iterator[str]:
-    severities = ("error", "warning") if strict else ("error",)
-    yield from _grouped(finding for finding in report.findings if finding.severity in severities)
-    if report.exit_code(strict=strict):
+def _lines(report: Report, quiet: bool, notes: bool) -> Iterator[str]:
+    wrong = report.errors or report.warnings
+    if not quiet or wrong or not report.ok:
         yield summary(report)
+    for severity in ("error", "warning"):
+        yield from _grouped(finding for finding in report.findings if finding.severity == severity)
+    if quiet:
+        return
+    if notes:
+        yield from _grouped(finding for finding in report.findings if finding.severity == "info")
+    if report.left_out:
+        yield f"{report.left_out} more findings are counted below, not shown"
+    for rule, count in report.rules.items():
+        unseen = "" if notes or RULES[rule].severity != "info" else f": {RULES[rule].why} (each with --notes)"
+        yield f"  {count:>7}  {rule}{unseen}"
+    yield from _not_run(report)
 
 
 def _grouped(findings: Iterable[Finding]) -> Iterator[str]:
@@ -34,14 +49,12 @@ def _grouped(findings: Iterable[Finding]) -> Iterator[str]:
         yield ""
 
 
-def _lines(report: Report) -> Iterator[str]:
-    yield from _grouped(report.findings)
-    if report.left_out:
-        yield f"{report.left_out} more findings are counted below, not shown"
-    for rule, count in report.rules.items():
-        yield f"  {count:>7}  {rule}"
-    yield from _not_run(report)
-    yield summary(report)
+_COLOURS = {"error:": "31", "warning:": "33", "ok:": "32", "not ok:": "31", "nothing was checked:": "31"}
+_SIGN = re.compile(r"^( *)(error:|warning:|ok:|not ok:|nothing was checked:)", re.MULTILINE)
+
+
+def _coloured(text: str) -> str:
+    return _SIGN.sub(lambda sign: f"{sign[1]}\x1b[{_COLOURS[sign[2]]}m{sign[2]}\x1b[0m", text)
 
 
 def summary(report: Report) -> str:

@@ -91,10 +91,10 @@ def _check_digest(text: str) -> None:
 
 
 _ABSENT = {
-    "bounds": "no bounds at hand",
-    "rows": "no rows of a source at hand",
-    "source": "no source to compare with",
-    "catalogue": "no catalogue",
+    "bounds": "no bounds at hand (--catalog, or --against a source, has them)",
+    "rows": "no rows of a source at hand (--against a source, or a snapshot as the path)",
+    "source": "no source to compare with (--against catalog, live or a snapshot)",
+    "catalogue": "for a catalogue that is itself verified (kictl verify without a path)",
 }
 
 
