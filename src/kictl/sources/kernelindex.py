@@ -114,6 +114,9 @@ class _Hashed:
         return Digest.from_raw(self._hash.digest())
 
 
+_BROKEN_STREAM = ("parse/compression", "parse/expansion")
+
+
 class _Place(NamedTuple):
     """Where a row stands: file, line (None where it is the whole file), and the pointer to it in its document."""
 
@@ -126,7 +129,12 @@ class _Place(NamedTuple):
 
 
 def _values(batch: Document | Lines) -> Iterator[tuple[_Place, Any]]:
-    """Each value with its place; a ParseError in place of one that cannot be read."""
+    """Each value with its place; a ParseError in place of one that cannot be read.
+
+    InputError for a compressed stream that is cut short or broken: how many rows are lost nobody can tell.
+    """
+    if batch.error is not None and batch.error.rule in _BROKEN_STREAM:
+        raise InputError(f"{batch.subject}: {batch.error}", code="unreadable") from batch.error
     if isinstance(batch, Lines):
         for line, value in batch.values():
             yield _Place(batch.subject, line), value
