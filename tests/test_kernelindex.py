@@ -1,4 +1,4 @@
-"""Import of catalogue exports: whole, in any order of lines, and out again as it was; what does not hold is set aside."""
+"""Import of catalogue exports: whole, in any order of lines, and out again; what does not hold is set aside."""
 
 from __future__ import annotations
 

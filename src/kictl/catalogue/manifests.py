@@ -15,9 +15,9 @@ T = TypeVar("T")
 CHUNK = 100
 ANY_OF = f"IN ({', '.join('?' * CHUNK)})"
 """A condition on up to CHUNK values. It has one length, for SQLite keeps each statement that differs."""
-REMEMBERED = 5000
+REMEMBERED = 1_000
 """Manifests of which the writer knows that they are stored as they are."""
-IDS = 50_000
+IDS = 10_000
 """Rows of manifests that the writer remembers by digest."""
 
 
