@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 from kictl.canonical import Digest
 from kictl.catalogue.dossiers import IS_OWN
@@ -19,7 +18,7 @@ class CatalogueContext:
     def __init__(self, catalogue: Catalogue, *, against: bool = False, whole: bool = False) -> None:
         self.catalogue = catalogue
         self._db = catalogue.db
-        self._evidence = lru_cache(maxsize=4)(self._unpacked_evidence)
+        self._evidence = lru_cache(maxsize=4)(catalogue.evidence)
         offered = {"bounds": True, "manifests": True, "rows": against, "source": against, "catalogue": whole}
         self.offers = frozenset(name for name, has in offered.items() if has)
 
@@ -103,10 +102,6 @@ class CatalogueContext:
             return {}
         facts: Json = self._evidence(row[0])[row[1]]
         return facts
-
-    def _unpacked_evidence(self, evidence: int) -> Any:
-        row = self._db.execute("SELECT body FROM evidence WHERE id = ?", (evidence,)).fetchone()
-        return self.catalogue.codec.unpack(row[0])
 
     def _first_import(self, submission: int, digest: str) -> int | None:
         """The import that saw the submission make this run for the first time."""

@@ -74,9 +74,8 @@ class Claims:
     """The claims of a catalogue, by table."""
 
     def __init__(self, catalogue: Catalogue) -> None:
-        self._catalogue = catalogue
         self._db = catalogue.db
-        self._evidence = lru_cache(maxsize=16)(self._unpacked)
+        self._evidence = lru_cache(maxsize=16)(catalogue.evidence)
 
     def of(self, table: str, key: Key) -> Json | None:
         """What a row of a table says, None where there is none."""
@@ -94,7 +93,3 @@ class Claims:
     def _row(self, evidence: int, place: int) -> Json:
         row: Json = self._evidence(evidence)[place]
         return row
-
-    def _unpacked(self, evidence: int) -> Any:
-        body = self._db.execute("SELECT body FROM evidence WHERE id = ?", (evidence,)).fetchone()[0]
-        return self._catalogue.codec.unpack(body)

@@ -77,11 +77,7 @@ def last_finished(catalogue: Catalogue, count: int) -> list[int]:
 def submissions(catalogue: Catalogue, before: int, after: int) -> Iterator[Touched]:
     """The submissions that imports after `before`, up to `after`, wrote about; by definition."""
 
-    @lru_cache(maxsize=16)
-    def evidence(evidence_id: int) -> list[Json]:
-        body = catalogue.db.execute("SELECT body FROM evidence WHERE id = ?", (evidence_id,)).fetchone()[0]
-        rows: list[Json] = catalogue.codec.unpack(body)
-        return rows
+    evidence = lru_cache(maxsize=16)(catalogue.evidence)
 
     def state(observation_id: int) -> State:
         row = catalogue.db.execute(

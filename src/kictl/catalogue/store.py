@@ -149,6 +149,11 @@ class Catalogue:
         digest, body = self.db.execute("SELECT digest, body FROM manifest WHERE id = ?", (manifest_id,)).fetchone()
         return Manifest(Digest.from_raw(digest), self.codec.unpack(body))
 
+    def evidence(self, evidence_id: int) -> Any:
+        """The rows of a source that were kept under one id."""
+        body = self.db.execute("SELECT body FROM evidence WHERE id = ?", (evidence_id,)).fetchone()[0]
+        return self.codec.unpack(body)
+
     def find(self, digest: Digest) -> Manifest | None:
         """The manifest of a digest, if the catalogue has it."""
         manifest_id = self.id_of(digest.raw)
